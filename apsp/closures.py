@@ -12,7 +12,7 @@ import numpy as np
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
 from semiring.host.spelling import came
-from semiring.host.types import Algebra, Array, DType, Tensor
+from semiring.host.types import Algebra, Array, DType, Fields, Function, Tensor
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 from semiring.tensors.gradients import TIES, ties_error
@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 
     includes: Callable[[Any], bool]
     #: `close(A, semiring, …)`, with all options of `closure`.
-    close: Callable[..., Any]
+    close: Function
 
 
 @overload
@@ -92,7 +92,7 @@ def closure(
     ties: str = "one",
     steps: bool | Literal["plain"] = False,
     on_negative_cycle: str = "raise",
-) -> Any:
+) -> Array:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
     Parameters
@@ -206,13 +206,13 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    work: dict[str, Any] = {
+    work: Fields = {
         "schedule": schedule, "block": block, "dtype": dtype, "device": device, "overwrite": overwrite,
         "callback": callback, "gpus": gpus, "threads": threads, "per_thread": per_thread, "unweighted": unweighted,
     }  # fmt: skip
     if on_negative_cycle != "raise":
         work["on_negative_cycle"] = on_negative_cycle
-    storage: dict[str, Any] = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
+    storage: Fields = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
     for kind in () if type(A) is np.ndarray else KINDS:
         if kind.includes(A):
             return kind.close(A, semiring, ties=ties, steps=steps, null_value=null_value, **work, **storage)

@@ -28,10 +28,6 @@ def cycle(n: int, *, directed: bool = True, weight: float = 1) -> Graph:
     weight : int or float
         Of every edge.
 
-    Returns
-    -------
-    Graph
-
     Raises
     ------
     ValueError, MemoryNeeded
@@ -86,10 +82,6 @@ def random_graph(
     integer : bool
         Whether weights are integers.
     directed : bool
-
-    Returns
-    -------
-    Graph
 
     Raises
     ------

@@ -14,6 +14,7 @@ from torch import Tensor
 from .algebra.catalog import get
 from .algebra.records import Semiring
 from .host.errors import DTypeError, ShapeError
+from .host.types import Array
 from .tensors.gradients.tensors import Tensors, chain, traced
 from .tensors.sums import einsum
 
@@ -441,7 +442,7 @@ def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring
     return torch.stack(diagonals, 1)[rows, at, ends[0]]
 
 
-def _checked(unary: Tensor, transitions: Tensor, lengths: Any, where: str) -> tuple[Tensor, Tensor, Tensor]:
+def _checked(unary: Tensor, transitions: Tensor, lengths: Array, where: str) -> tuple[Tensor, Tensor, Tensor]:
     """Scores in one dtype, and the last step of each sequence; ShapeError, DTypeError."""
     halves = (torch.float16, torch.bfloat16)
     unary, transitions = (X.float() if X.dtype in halves else X for X in (unary, transitions))

@@ -38,7 +38,7 @@ from semiring import (
     SemiringError,
     get,
 )
-from semiring.distributed import Grid, InMemory, Layout, RankError, threads
+from semiring.distributed import Grid, Layout, LocalMatrix, RankError, threads
 from semiring.distributed.threads import run
 from semiring.distributed.world import Threads
 from semiring.host import errors, memory
@@ -58,7 +58,7 @@ def closed(A, grid, block, backend):
     def work(comm):
         rows, columns = layout.part(comm.rank)
         ops, part = backend(), A[rows, columns].copy()
-        distributed.closure(InMemory(part, ops, layout, comm), ops, block=block)
+        distributed.closure(LocalMatrix(part, ops, layout, comm), ops, block=block)
         D[rows, columns] = part
 
     run(grid, work)
@@ -618,7 +618,7 @@ def test_what_a_rank_is_said_to_hold_is_what_it_makes(n, grid, monkeypatch):
 
     def work(comm):
         rows, columns = layout.part(comm.rank)
-        distributed.closure(InMemory(A[rows, columns].copy(), ops, layout, comm), ops, block=64)
+        distributed.closure(LocalMatrix(A[rows, columns].copy(), ops, layout, comm), ops, block=64)
 
     run(layout.grid, work)
     predicted = plans.panel_bytes(layout, ops)

@@ -30,7 +30,7 @@ from apsp.big.distributed import DistributedMatrix, world
 from apsp.doors.cli import main
 from apsp.io.formats import read, write
 from semiring import get
-from semiring.algebra.survey import survey, united
+from semiring.algebra.survey import merge, survey
 from semiring.stores.tiles import TileStore
 
 INF = np.inf
@@ -98,8 +98,8 @@ def test_parts_tell_what_the_matrix_does():
         looks = [survey(A[c], s, where="x", first=(c[0].start, c[1].start), null_undeclared=True) for c in cuts]
         off = A[~np.eye(5, dtype=bool)]
         expected = bool((off == 0).any() and off.max() < np.iinfo(A.dtype).max)
-        assert united(looks) == survey(A, s, where="x", null_undeclared=True)
-        assert united(looks).ambiguous is expected, A
+        assert merge(looks) == survey(A, s, where="x", null_undeclared=True)
+        assert merge(looks).ambiguous is expected, A
 
 
 READERS = {

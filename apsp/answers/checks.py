@@ -13,7 +13,7 @@ from semiring.algebra.conversion import conform, from_sequence
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
 from semiring.host.errors import ShapeError
-from semiring.host.types import Algebra, DType
+from semiring.host.types import Algebra, Array, DType
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
@@ -29,8 +29,8 @@ from .result.verification import Comparison, Verification, drawn, finite_weights
 
 
 def check(
-    A: Any,
-    D: Any,
+    A: Array,
+    D: Array,
     semiring: Algebra = "min_plus",
     *,
     rows: int | str = "all",
@@ -152,7 +152,7 @@ class _Rows:
         return np.asarray(conform(found, self.semiring, self.dtype, where="check"))
 
 
-def _table(D: Any, graph: Graph, s: Semiring, dtype: DType, format: str | None) -> tuple[_Rows, np.dtype]:
+def _table(D: Array, graph: Graph, s: Semiring, dtype: DType, format: str | None) -> tuple[_Rows, np.dtype]:
     """The table's rows, and the dtype whose rounding it has."""
     if isinstance(D, (str, os.PathLike)) and os.path.isdir(D) and not recognised(D):  # a store that is no graph
         held, parts = load(D)

@@ -15,7 +15,7 @@ from semiring.host.devices import host, is_plain, module, on_device
 from semiring.host.errors import DomainError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array
+from semiring.host.types import Array, Label, Scalar
 from semiring.kernels.backend import device_of
 
 from ..io.graph import Graph
@@ -62,7 +62,7 @@ class Arcs:
         share = 1.0 / np.maximum(np.bincount(arc[chosen], minlength=len(pairs)), 1)
         return cls(edges, pairs // max(n, 1), place, np.append(share, 0.0)[place])
 
-    def of_edges(self, along: Array, graph: Graph) -> Any:
+    def of_edges(self, along: Array, graph: Graph) -> Array:
         """Flows by edge, both directions together, in edge order; for a matrix (n, n), on its device."""
         if self.place is None or self.share is None:
             require(8 * graph.n**2, device_of(self.tails), where="flows", hint="Pass the graph as a list of edges.")
@@ -71,15 +71,15 @@ class Arcs:
                 out = xp.zeros((graph.n, graph.n))
                 out[tuple(ends.astype(np.int64) for ends in (self.tails, self.edges[1]))] = xp.asarray(along)
             return out
-        assert graph.rows is not None
+        rows, cols = graph.ends
         carried = host(along) if len(along) else np.zeros(1)
         both = carried.take(self.place, mode="clip")  # the share is 0 where place is −1
         both *= self.share
-        out = both[: len(graph.rows)]
+        out = both[: len(rows)]
         if graph.directed:
             return out
-        back = both[len(graph.rows) :]  # all but loops
-        out[... if len(back) == len(out) else graph.rows != graph.cols] += back
+        back = both[len(rows) :]  # all but loops
+        out[... if len(back) == len(out) else rows != cols] += back
         return out
 
 
@@ -161,7 +161,7 @@ class Demand:
     targets: int
 
     @classmethod
-    def of(cls, demand: Any, sources: Labels, targets: Labels) -> Demand:
+    def of(cls, demand: Array, sources: Labels, targets: Labels) -> Demand:
         """Any input of `Result.flows`; raises ShapeError, DomainError, VertexError."""
         none, shape = np.empty(0, np.int64), (len(sources), len(targets))
         demand = np.asarray(demand) if isinstance(demand, memoryview) else demand
@@ -185,7 +185,7 @@ class Demand:
         """Sources with demand, ascending."""
         return np.unique(self.origins)
 
-    def rows(self, sources: np.ndarray) -> Any:
+    def rows(self, sources: np.ndarray) -> Array:
         """Demand from ascending sources, float64 (sources, targets), on the device of a table."""
         if self.table is not None:
             first, last = int(sources[0]), int(sources[-1]) + 1
@@ -198,7 +198,7 @@ class Demand:
         return out
 
 
-def _columns(demand: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def _columns(demand: Array) -> tuple[list[Label], list[Label], list[Scalar]]:
     if is_table(demand):
         named = columns_of(demand)
         if missing := [name for name in ("origin", "destination", "trips") if name not in named]:

@@ -141,26 +141,6 @@ class Measured:
     def eccentricity(self) -> dict[Label, float]:
         """The greatest distance from each vertex, by label.
 
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        NoPathError
-            If a vertex cannot be reached from another one.
-        AlgebraError, ShapeError
-            If the semiring has no lengths, or this result is partial.
-
-        See Also
-        --------
-        reduce : As an array, with inf where a vertex does not reach all.
-        diameter, radius, center, periphery : Measures derived from it.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures; without a table, rows are streamed.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -170,31 +150,7 @@ class Measured:
         return dict(zip(self.sources, self._measured("eccentricity").farthest.tolist(), strict=True))
 
     def diameter(self, *, connected: bool = False) -> float:
-        """The greatest eccentricity.
-
-        Parameters
-        ----------
-        connected : bool
-            Of the pairs that have a path.
-
-        Returns
-        -------
-        int or float
-            With `connected`, an `OverPairs`, which says how many pairs these are.
-
-        Raises
-        ------
-        NoPathError, AlgebraError, ShapeError
-            As `eccentricity`.
-
-        See Also
-        --------
-        radius, periphery : The least eccentricity; the vertices at the greatest.
-        farthest_pair : Two of these, and the path.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures.
+        """The greatest eccentricity; with `connected`, an `OverPairs` of the pairs that have a path.
 
         Examples
         --------
@@ -205,31 +161,12 @@ class Measured:
         return self._measured("diameter", apart=True).diameter(connected, (self.sources, self.targets))
 
     def farthest_pair(self, *, connected: bool = False) -> FarthestPair:
-        """Two vertices whose distance is the diameter, and a best path; of several pairs the first.
-
-        Parameters
-        ----------
-        connected : bool
-            Of the pairs that have a path.
+        """Two vertices whose distance is the diameter, `connected` or not, and a best path; of several pairs the first.
 
         Returns
         -------
         FarthestPair
             `source`, `target`, `distance`, and `path`, the vertices on a best one.
-
-        Raises
-        ------
-        NoPathError, AlgebraError, ShapeError
-            As `eccentricity`.
-
-        See Also
-        --------
-        diameter : The distance alone.
-        path : Between any two.
-
-        Notes
-        -----
-        One pass over all n² distances, which serves all measures, then a row and a path.
 
         Examples
         --------
@@ -247,23 +184,6 @@ class Measured:
     def radius(self) -> float:
         """The least eccentricity.
 
-        Returns
-        -------
-        int or float
-
-        Raises
-        ------
-        NoPathError, AlgebraError, ShapeError
-            As `eccentricity`.
-
-        See Also
-        --------
-        diameter, center : The greatest eccentricity; the vertices at the least.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -275,23 +195,6 @@ class Measured:
     def center(self) -> list[Label]:
         """The vertices whose eccentricity is the radius.
 
-        Returns
-        -------
-        list of labels
-
-        Raises
-        ------
-        NoPathError, AlgebraError, ShapeError
-            As `eccentricity`.
-
-        See Also
-        --------
-        periphery, radius : The opposite; the eccentricity of the center.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -302,23 +205,6 @@ class Measured:
 
     def periphery(self) -> list[Label]:
         """The vertices whose eccentricity is the diameter.
-
-        Returns
-        -------
-        list of labels
-
-        Raises
-        ------
-        NoPathError, AlgebraError, ShapeError
-            As `eccentricity`.
-
-        See Also
-        --------
-        center, diameter : The opposite; the eccentricity of the periphery.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures.
 
         Examples
         --------
@@ -336,23 +222,6 @@ class Measured:
         wf_improved : bool
             Scale by the fraction of vertices that reach the vertex (Wasserman and Faust 1994), as NetworkX does.
 
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        AlgebraError, ShapeError
-            If the semiring has no lengths, or this result is partial.
-
-        See Also
-        --------
-        reduce, networkx.closeness_centrality : "closeness" and "harmonic" as arrays; the same measure.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -363,30 +232,7 @@ class Measured:
         return dict(zip(self.targets, values.tolist(), strict=True))
 
     def average_path_length(self, *, connected: bool = False) -> float:
-        """The mean distance between different vertices.
-
-        Parameters
-        ----------
-        connected : bool
-            Of the pairs that have a path.
-
-        Returns
-        -------
-        float
-            0 for a single vertex. With `connected`, an `OverPairs`, which says how many pairs these are.
-
-        Raises
-        ------
-        NoPathError, AlgebraError, ShapeError
-            As `eccentricity`.
-
-        See Also
-        --------
-        global_efficiency : Also for disconnected graphs.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures.
+        """The mean distance between different vertices, 0 for a single one; with `connected`, an `OverPairs`.
 
         Examples
         --------
@@ -397,32 +243,7 @@ class Measured:
         return self._measured("average_path_length", apart=connected).mean("total", connected)
 
     def global_efficiency(self, *, connected: bool = False) -> float:
-        """The mean of 1 / distance over pairs of different vertices; no path counts as 0.
-
-        Parameters
-        ----------
-        connected : bool
-            Of the pairs that have a path.
-
-        Returns
-        -------
-        float
-            With `connected`, an `OverPairs`, which says how many pairs have a path.
-
-        Raises
-        ------
-        AlgebraError, ShapeError
-            If the semiring has no lengths, or this result is partial.
-        DomainError
-            If a distance is negative.
-
-        See Also
-        --------
-        average_path_length, networkx.global_efficiency : The mean distance; the same measure.
-
-        Notes
-        -----
-        One pass over all n² distances, shared by all measures.
+        """The mean of 1 / distance over pairs of different vertices; no path counts as 0, unless `connected`.
 
         Examples
         --------

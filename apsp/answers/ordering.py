@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from semiring.host.errors import DivergenceError
-from semiring.host.types import Label
+from semiring.host.types import Input, Label
 
 from ..io.display import output
 from ..io.inputs import as_graph
@@ -17,7 +16,7 @@ from ..io.reading.options import BY_RULE, NullValue
 _NEED = "there must be no cycle, got {}. Leave one of these edges out."
 
 
-def order(graph: Any, *, null_value: NullValue = BY_RULE) -> list[Label]:
+def order(graph: Input, *, null_value: NullValue = BY_RULE) -> list[Label]:
     """A topological order: vertices so that every edge leads to a later one.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, overload
 
 import numpy as np
@@ -15,7 +16,7 @@ from semiring.host.devices import host, module, on_device, to_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array
+from semiring.host.types import Array, Input
 from semiring.sparse import Hops
 
 from ..closures import closure
@@ -33,12 +34,12 @@ HINT = "Pass fewer graphs at a time, or those of similar sizes."
 
 
 @overload
-def hops(graphs: Any, *, unreachable: int = ..., limit: int | None = ..., paths: None = ...) -> np.ndarray: ...
+def hops(graphs: Input, *, unreachable: int = ..., limit: int | None = ..., paths: None = ...) -> np.ndarray: ...
 @overload
 def hops(
-    graphs: Any, *, unreachable: int = ..., limit: int | None = ..., paths: int
+    graphs: Input, *, unreachable: int = ..., limit: int | None = ..., paths: int
 ) -> tuple[np.ndarray, np.ndarray]: ...
-def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths: int | None = None) -> Any:
+def hops(graphs: Input, *, unreachable: int = -1, limit: int | None = None, paths: int | None = None) -> Array:
     """The number of edges of shortest paths between all vertices of many graphs, in one padded array.
 
     Parameters
@@ -105,7 +106,7 @@ def hops(graphs: Any, *, unreachable: int = -1, limit: int | None = None, paths:
         return found if heads is None else (found, kind.give_back(heads, where="hops"))
 
 
-def _heads(A: Array, D: Array, most: int, paths: int) -> Any:
+def _heads(A: Array, D: Array, most: int, paths: int) -> Array:
     """Heads of the first edges of shortest paths of at most `most` edges; −1 beyond their ends."""
     xp, (count, n, _) = module(A), A.shape
     following = next_hops(A, D, null_value=None) if A.size else xp.zeros(A.shape, np.int32)
@@ -120,7 +121,7 @@ def _heads(A: Array, D: Array, most: int, paths: int) -> Any:
     return heads
 
 
-def _closed(A: Array, sizes: Any, kept: bool) -> Any:
+def _closed(A: Array, sizes: Any, kept: bool) -> Array:
     """Hops of a padded batch, in place unless `kept`; on the host by searches where faster."""
     if not isinstance(A, np.ndarray) or sizes is None or A.shape[1] < LARGE:
         D: Any = closure(A, null_value=None, overwrite=not kept)
@@ -131,14 +132,14 @@ def _closed(A: Array, sizes: Any, kept: bool) -> Any:
     return D
 
 
-def _require(xp: Any, count: int, n: int, paths: int | None) -> None:
+def _require(xp: ModuleType, count: int, n: int, paths: int | None) -> None:
     """Check the total memory before building matrices, as `memory.RECENT` caches the free memory briefly."""
     held = 2 if paths is None else 2 + max(4, 2 + paths)  # next hops; their workspace or the paths
     walked = 0 if paths is None else 32 * min(PART, count * n * n)
     require(2 * held * count * n * n + walked, "cpu" if xp is np else "cuda", where="hops", hint=HINT)
 
 
-def _adjacent(graphs: Any, paths: int | None) -> tuple[Taken, Any, Any]:
+def _adjacent(graphs: Input, paths: int | None) -> tuple[Taken, Array, Array]:
     """The kind of the results; edges as int16 (B, N, N) of 1 and `NONE`; sizes."""
     if hasattr(graphs, "edge_index") and hasattr(graphs, "ptr"):  # PyTorch Geometric's Batch
         kind, ptr = take_in(graphs.edge_index, where="hops"), host(take_in(graphs.ptr, where="hops").array)
@@ -176,7 +177,7 @@ def _adjacent(graphs: Any, paths: int | None) -> tuple[Taken, Any, Any]:
         return kind, *_scattered(which, rows, cols, sizes, paths)
 
 
-def _indices(graphs: Sequence[Any], paths: int | None) -> tuple[Taken, Any, Any] | None:
+def _indices(graphs: Sequence[Any], paths: int | None) -> tuple[Taken, Array, Array] | None:
     """`_adjacent` for a list of edge_index arrays, unless all may be matrices (then None)."""
     shapes: list[Any] = [getattr(x, "shape", ()) for x in graphs]
     if {len(shape) for shape in shapes} != {2} or {shape[0] for shape in shapes} != {2}:
@@ -207,7 +208,7 @@ def _indices(graphs: Sequence[Any], paths: int | None) -> tuple[Taken, Any, Any]
         return kind, *_scattered(which, rows, cols, sizes, paths)
 
 
-def _scattered(which: Array, rows: Array, cols: Array, sizes: np.ndarray, paths: int | None) -> tuple[Any, Any]:
+def _scattered(which: Array, rows: Array, cols: Array, sizes: np.ndarray, paths: int | None) -> tuple[Array, Array]:
     """int16 matrices of 1 and `NONE`: edge rows[k] → cols[k] of graph which[k]; and sizes."""
     n = int(sizes.max(initial=0))
     _require_small(n)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from semiring.host.devices import host, module, on_device
 from semiring.host.errors import DomainError, ShapeError
 from semiring.host.memory import require
 from semiring.host.signals import load
-from semiring.host.types import Algebra, Array
+from semiring.host.types import Algebra, Array, Fields
 from semiring.kernels.backend import bind, device_of
 
 from ..io.graph import Graph
@@ -97,7 +96,7 @@ def predecessors(
            [    2,     0, -9999]], dtype=int32)
     """
     s = get(semiring)
-    weights, closed = _taken(A, D, s, nulls_of(null_value), "predecessors")
+    weights, closed = _operands(A, D, s, nulls_of(null_value), "predecessors")
     return closed.give_back(of_closure(weights, closed.array, s, threads), where="predecessors")
 
 
@@ -151,7 +150,7 @@ def next_hops(
            [    0,     0, -9999]], dtype=int32)
     """
     s = get(semiring)
-    weights, closed = _taken(A, D, s, nulls_of(null_value), "next_hops")
+    weights, closed = _operands(A, D, s, nulls_of(null_value), "next_hops")
     turned = of_closure(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
     with on_device(turned):
         found = module(turned).ascontiguousarray(turned.swapaxes(-1, -2))
@@ -233,7 +232,7 @@ class Trees:
             return None
         return self.engine.paths(sources, targets, self.edges(reverse=True))
 
-    def _matrix(self, D: Array) -> Any:
+    def _matrix(self, D: Array) -> Array:
         return self.graph.matrix(self.semiring, D.dtype)
 
     def edges(self, *, reverse: bool = False, essential: bool = False) -> Edges:
@@ -269,7 +268,7 @@ class Trees:
             return self._essential(windows, together(windows.of))
         return self._essential(self.graph.matrix(self.semiring, self.engine.dtype), 1)
 
-    def tight_on_gpu(self) -> Any:
+    def tight_on_gpu(self) -> Array:
         """`tight_edges` for a table on a GPU (`semiring.kernels.cuda.routes.adjoint.Edges`), else None."""
         if self.graph.dense is None or not self.engine.in_memory or device_of(D := self.engine.table()) == "cpu":
             return None
@@ -292,7 +291,7 @@ class Trees:
             self._largest = max((dtypes.largest_finite(host(D)) for _, D in parts), default=0.0)
         return DOUBT * float(np.finfo(self.engine.dtype).eps) * self._largest + self.within
 
-    def _essential(self, A: Any, together: int) -> Edges:
+    def _essential(self, A: Array, together: int) -> Edges:
         """Tails, heads and weights of matrix edges as good as their distances, within rounding; raises MemoryNeeded."""
         zero, every = dtypes.zero(self.semiring, A.dtype), np.arange(self.graph.n)
         step = height(4 * A.shape[1] * A.dtype.itemsize, together)  # four arrays at a time
@@ -325,7 +324,7 @@ def _as_good(A: np.ndarray, D: np.ndarray, slack: float, s: Semiring) -> np.ndar
         return np.asarray((D - A if s.add.selects == "greatest" else A - D) <= slack)
 
 
-def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
+def _operands(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Array, Taken]:
     """The validated matrix and closure, of one dtype and device."""
     require_selection(s, where=where)
     closed = take_in(D, where=where).conformed(s, where=where)
@@ -360,11 +359,11 @@ def _refuse_unreached(A: Array, D: Array, s: Semiring, where: str) -> None:
             )
 
 
-def of_closure(A: Array, D: Array, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
+def of_closure(A: Array, D: Array, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Array:
     """The predecessors of a matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
-    options: dict[str, Any] = {"threads": threads} if threads and device == "cpu" else {}
+    options: Fields = {"threads": threads} if threads and device == "cpu" else {}
     with on_device(D):
         P = module(D).empty(D.shape, "int32")
         bind(s, D.dtype, device=device, **options).predecessors(P, A, D, mirrored)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -135,7 +136,7 @@ def negative_error(where: str, least: float) -> DomainError:
     )
 
 
-def _sum(xp: Any, lengths: Array, *, inverse: bool = False) -> Fraction:
+def _sum(xp: ModuleType, lengths: Array, *, inverse: bool = False) -> Fraction:
     """Σ lengths, or Σ 1 / length over those above 0: float64 precision, unlimited range."""
     above = lengths > 0
 

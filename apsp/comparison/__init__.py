@@ -76,10 +76,6 @@ def compare(
     callback : callable, optional
         `callback(done, total)` after each row. Without one, see `apsp.progress`.
 
-    Returns
-    -------
-    Comparison
-
     Raises
     ------
     ShapeError, DTypeError, DomainError
@@ -174,10 +170,6 @@ def compare_sizes(
         As in `compare`.
     seed : int
         Of the random graphs.
-
-    Returns
-    -------
-    Comparison
 
     Raises
     ------

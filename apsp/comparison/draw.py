@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from semiring.host.spelling import came
+from semiring.host.types import Axes, Values
 
 from ..answers.result.drawing import canvas
 from ..io.display.terminal import aligned
@@ -41,7 +42,7 @@ def text(comparison: Comparison) -> str:
     return "\n".join([title, *lines, *comparison.notes()])
 
 
-def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | None, dpi: int) -> Any:
+def plot(comparison: Comparison, ax: Axes, quantity: str, *, save: str | Path | None, dpi: int) -> Axes:
     if quantity not in QUANTITIES:
         raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {came(quantity)}.")
     ratio = ax is None and any(row.speedup for row in comparison.rows)
@@ -69,7 +70,7 @@ def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | N
     return axes
 
 
-def _lines(axes: Any, comparison: Comparison, quantity: str) -> None:
+def _lines(axes: Axes, comparison: Comparison, quantity: str) -> None:
     """A line a contender: colour by schedule, dashes by threads, markers by block and options."""
     contenders = list(dict.fromkeys(row.contender for row in comparison.rows))
     schedules = list(dict.fromkeys(contender.schedule for contender in contenders))
@@ -88,11 +89,11 @@ def _lines(axes: Any, comparison: Comparison, quantity: str) -> None:
             axes.plot(*zip(*points, strict=True), style, color=color, marker=marker, label=contender.name)
 
 
-def _kind(contender: Contender) -> tuple[Any, ...]:
+def _kind(contender: Contender) -> Values:
     return contender.block, *(pair for pair in contender.options if pair[0] != "threads")
 
 
-def _name_lines(axes: Any) -> None:
+def _name_lines(axes: Axes) -> None:
     """Names at the ends of the lines, moved apart where they would meet."""
     axes.get_ylim()  # up to date
     place = axes.transData + axes.transAxes.inverted()

@@ -15,7 +15,7 @@ from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform
 from semiring.host.errors import DomainError
 from semiring.host.spelling import came
-from semiring.host.types import Algebra
+from semiring.host.types import Algebra, Input
 from semiring.kernels.emulated import Kernel, Run, run
 
 from ..answers.checks import check
@@ -141,7 +141,7 @@ def occupied(kernel: Kernel) -> str:
 
 def emulate(
     kernel: str | os.PathLike[str],
-    graph: Any,
+    graph: Input,
     semiring: Algebra = "min_plus",
     *,
     limit: float = 60.0,

@@ -13,7 +13,7 @@ from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast, survey
 from semiring.host.spelling import came
-from semiring.host.types import Array, DType
+from semiring.host.types import Array, DType, Values
 from semiring.kernels.backend import Backend, bind, cuda_available, device_of
 from semiring.kernels.observed import Clock, Observed, Traffic
 from semiring.kernels.verbs import VERBS, Verb
@@ -120,7 +120,7 @@ def rows(
         raise ValueError("compare: limit must be a number of seconds, got NaN.")
     found: list[Row] = []
     reference: np.ndarray | None = None
-    first: dict[tuple[Any, ...], str] = {}
+    first: dict[Values, str] = {}
     for contender in contenders:
         n = len(array)
         if why := _schedules.get(contender.schedule).refuses(s):
@@ -202,7 +202,7 @@ class _Calls(Traffic):
 
     calls = sequence = 0
 
-    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+    def before(self, verb: Verb, operands: tuple[Array, ...]) -> None:
         super().before(verb, operands)
         self.calls += 1
         self.sequence = hash((self.sequence, verb.name, verb.entries(*operands), verb.pairs(*operands)))

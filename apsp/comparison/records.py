@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.types import Axes
+
 from ..io.display import notebook
 from . import draw
 
@@ -108,7 +110,18 @@ class Fit:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Rows of a comparison; prints as a table with advice."""
+    """Rows of a comparison; prints as a table with advice.
+
+    See Also
+    --------
+    fits, advice, crossover, notes : Power laws, the fastest schedule, the size from which the GPU pays; all as text.
+    table, to_json, plot : Cells, numbers, a picture.
+    apsp.compare, apsp.compare_sizes, apsp.plan : Comparisons of schedules and of sizes; the choice of `closure`.
+
+    Notes
+    -----
+    `fits`, `advice`, `crossover`, `table`, `notes`, `to_json` and `plot` are O(r) for r runs.
+    """
 
     semiring: str
     dtype: str
@@ -121,14 +134,6 @@ class Comparison:
         -------
         list of Fit
             `contender`, `exponent` and `constant`.
-
-        See Also
-        --------
-        apsp.compare_sizes, notes : A comparison of sizes; the same as text.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -149,18 +154,6 @@ class Comparison:
 
     def advice(self) -> str:
         """The fastest schedule by size; it changes only for a gain of more than 5 %.
-
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        crossover, apsp.plan : Whether the GPU pays; the choice of `closure`.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -184,18 +177,6 @@ class Comparison:
 
     def crossover(self) -> str:
         """The size from which the GPU, transfers included, beats the CPU.
-
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        advice, notes : The schedule; both, with the fits.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -228,14 +209,6 @@ class Comparison:
         headings : list of str
         cells : list of lists of str
 
-        See Also
-        --------
-        to_json, plot : Numbers; a picture.
-
-        Notes
-        -----
-        O(r) for r runs.
-
         Examples
         --------
         >>> from apsp.comparison import Comparison, Contender, Row
@@ -248,18 +221,6 @@ class Comparison:
 
     def notes(self) -> list[str]:
         """The lines under the table: fits, schedules that are one at a size, crossover and advice.
-
-        Returns
-        -------
-        list of str
-
-        See Also
-        --------
-        fits, advice, crossover : Their contents.
-
-        Notes
-        -----
-        O(r) for r runs.
 
         Examples
         --------
@@ -291,18 +252,6 @@ class Comparison:
     def to_json(self) -> str:
         """All rows, fits and conclusions as JSON.
 
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        table : For printing.
-
-        Notes
-        -----
-        O(r) for r runs.
-
         Examples
         --------
         >>> from apsp.comparison import Comparison, Contender, Row
@@ -317,7 +266,9 @@ class Comparison:
         found = {"semiring": self.semiring, "dtype": self.dtype, "rows": rows, "fits": fits}
         return json.dumps({**found, "crossover": self.crossover(), "advice": self.advice()}, indent=1)
 
-    def plot(self, ax: Any = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150) -> Any:
+    def plot(
+        self, ax: Axes = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150
+    ) -> Axes:
         """Draw a quantity of the rows over n, log–log, and how many times as fast as the serial program each is.
 
         A colour a schedule, solid for one thread, dashed for several, dotted on a GPU. Needs matplotlib.
@@ -332,24 +283,12 @@ class Comparison:
         dpi : int
             Resolution of a `.png` file.
 
-        Returns
-        -------
-        matplotlib Axes
-
         Raises
         ------
         ValueError, OSError
             If the quantity or the file's suffix is unknown; if the file cannot be written.
         ImportError
             If matplotlib (extra `plot`) is missing.
-
-        See Also
-        --------
-        table, to_json : The numbers.
-
-        Notes
-        -----
-        O(r) for r runs; the first picture loads matplotlib.
 
         Examples
         --------

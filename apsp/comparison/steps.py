@@ -15,6 +15,7 @@ from semiring.algebra.saturation import widened, wider
 from semiring.algebra.survey import fast
 from semiring.host.errors import ShapeError
 from semiring.host.spelling import came
+from semiring.host.types import Axes
 from semiring.kernels.backend import bind
 from semiring.kernels.observed import Observed
 from semiring.kernels.verbs import Verb
@@ -129,7 +130,7 @@ class Steps(Sequence[Step]):
         """A matrix as floats, with inf for integer infinities."""
         return output.numbers(step.matrix, self.semiring).astype(np.float64)
 
-    def plot(self, *, save: str | Path | None = None, dpi: int = 150) -> Any:
+    def plot(self, *, save: str | Path | None = None, dpi: int = 150) -> Axes:
         """Draw all matrices as a strip: blocks written framed red, blocks read blue.
 
         Changed entries are bold, or dotted for more than 12 vertices.
@@ -140,10 +141,6 @@ class Steps(Sequence[Step]):
             A `.png`, `.svg` or `.pdf` file to write.
         dpi : int
             Resolution of a `.png` file.
-
-        Returns
-        -------
-        matplotlib Figure
 
         Raises
         ------
@@ -174,7 +171,7 @@ class Steps(Sequence[Step]):
                 self._draw(first if k == 0 else first.figure.add_subplot(grid[k]), k, least, most)
         return first.figure
 
-    def _draw(self, axes: Any, k: int, least: float, most: float) -> None:
+    def _draw(self, axes: Axes, k: int, least: float, most: float) -> None:
         from matplotlib.patches import Rectangle
 
         step, n, names = self.steps[k], len(self.labels), [str(label) for label in self.labels]
@@ -207,10 +204,10 @@ class _Recorder:
         self._zero = f"{zero:g}".replace("inf", "∞")
         self.steps = [Step(title, M.copy(), np.zeros(M.shape, bool))]
 
-    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+    def before(self, verb: Verb, operands: tuple[Array, ...]) -> None:
         pass
 
-    def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+    def after(self, verb: Verb, operands: tuple[Array, ...]) -> None:
         if verb.name == "gemms":  # several products at once
             for product in operands[0]:
                 self._add("gemm", product)
@@ -221,7 +218,7 @@ class _Recorder:
         else:
             self._add(verb.name, operands)
 
-    def _add(self, name: str, operands: Sequence[Any]) -> None:
+    def _add(self, name: str, operands: Sequence[Array]) -> None:
         blocks = [self._block(X) for X in operands]
         written = blocks[1 if name == "left_mul" else 0]
         if written is None or written[0].start == written[0].stop or written[1].start == written[1].stop:

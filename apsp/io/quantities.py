@@ -8,6 +8,7 @@ import numpy as np
 
 from semiring.host.errors import DomainError, ShapeError
 from semiring.host.spelling import came
+from semiring.host.types import Fields, Input
 
 from .graph import Graph
 from .graph.edge_lists import numbers
@@ -19,14 +20,14 @@ def named(listed: list[Any]) -> bool:
     return any(isinstance(x, str) or callable(x) for x in listed)
 
 
-def rereadable(source: Any) -> Any:
+def rereadable(source: Input) -> Any:
     """A source that can be read several times; ValueError for a stream."""
     if (isinstance(source, str) and source == "-") or hasattr(source, "read"):
         raise ValueError("along: a file must be read once for each quantity, got a stream. Pass the path of a file.")
     return list(source) if hasattr(source, "__next__") else source
 
 
-def quantities(source: Any, graph: Graph, along: Any, **reading: Any) -> dict[Any, np.ndarray]:
+def quantities(source: Input, graph: Graph, along: Any, **reading: Any) -> dict[Any, np.ndarray]:
     """Quantities by name, int64 or float64, in the order of the graph's edges, or of shape (n, n) for a matrix.
 
     `reading` are `columns`, `directed` and `format` of the source, which is read once for each name. Raises ShapeError,
@@ -53,7 +54,7 @@ def _name(given: Any) -> str:
     return given if isinstance(given, str) else getattr(given, "__name__", "along")
 
 
-def _quantity(source: Any, graph: Graph, name: Any, given: Any, reading: dict[str, Any]) -> np.ndarray:
+def _quantity(source: Input, graph: Graph, name: Any, given: Any, reading: Fields) -> np.ndarray:
     shape = (graph.n, graph.n) if graph.rows is None else graph.rows.shape
     if isinstance(given, str) and given == "edges":
         return np.ones(shape, np.int64)

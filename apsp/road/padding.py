@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from semiring.host.arrays import in_kind_of, take_in
 from semiring.host.devices import module, on_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import DType
+from semiring.host.types import Array, DType, Function
 from semiring.tensors.gradients import asked_by
 
 from ..io.graph.entries import over
@@ -24,11 +24,13 @@ from ..io.graph.nulls import warn_of_ambiguous
 from ..io.reading.options import NullValue, nulls_of
 from .convergence.divergence import may_diverge
 
+#: Options of a closure that hold for batches too.
+WORK = ("schedule", "block", "device", "threads", "per_thread", "ties", "on_negative_cycle")
 #: Padding to one size is limited to this multiple of the entries; beyond, several sizes.
 WASTE = 4
 
 
-def is_list_of_matrices(A: Any) -> bool:
+def is_list_of_matrices(A: Array) -> bool:
     """Whether A is a non-empty list or tuple of square arrays."""
     if not isinstance(A, (list, tuple)):
         return False
@@ -37,33 +39,25 @@ def is_list_of_matrices(A: Any) -> bool:
 
 
 def closed_together(
-    closure: Callable[..., Any],
-    matrices: Sequence[Any],
+    closure: Function,
+    matrices: Sequence[Array],
     semiring: str | Semiring,
     *,
     dtype: DType,
     unweighted: bool,
     null_value: NullValue,
-    schedule: str,
-    block: int | None,
-    device: str | None,
-    threads: int | None,
-    per_thread: int | None,
-    ties: str,
-    on_negative_cycle: str = "raise",
-    **others: Any,
-) -> list[Any]:
+    **options: Any,
+) -> list[Array]:
     """The closures by `closure` (apsp's), in kind, by batches; ValueError for options of single matrices."""
-    for name, value in others.items():
-        if value is not None and value is not False:
+    work = {name: options[name] for name in WORK if name in options}
+    for name, value in options.items():
+        if name not in WORK and value is not None and value is not False:
             raise ValueError(
                 f"closure: {name} must be left out of a list of matrices, got {name}={came(value)}. Pass one matrix "
                 "at a time, or an array of shape (batch, n, n)."
             )
     s, nulls = get(semiring), nulls_of(null_value)
-    work = {"schedule": schedule, "block": block, "device": device, "threads": threads, "per_thread": per_thread}
-    work["on_negative_cycle"] = on_negative_cycle
-    close, bounded = partial(closure, semiring=semiring, ties=ties, **work), on_negative_cycle != "raise"
+    close, bounded = partial(closure, semiring=semiring, **work), "on_negative_cycle" in work
     sizes = [int(X.shape[0]) for X in matrices]
     n, library = max(sizes), asked_by(*matrices)
     if library:
@@ -73,8 +67,8 @@ def closed_together(
         padded = [pad(X, by, **{word: s.zero}) for X, by in zip(matrices, margins, strict=True)]
         if nulls is None and library == "torch":
             _warn([take_in(X.detach(), where="closure").array for X in matrices], s)
-        options = {"dtype": dtype, "unweighted": unweighted, "null_value": nulls[0] if nulls else None}
-        closures = close(xp.stack(padded), overwrite=False, **options)  # refuses what has no derivative
+        entries = {"dtype": dtype, "unweighted": unweighted, "null_value": nulls[0] if nulls else None}
+        closures = close(xp.stack(padded), overwrite=False, **entries)  # refuses what has no derivative
         return [D[:k, :k] for D, k in zip(closures, sizes, strict=True)]
     taken = [take_in(X, where="closure") for X in matrices]
     with on_device(in_kind_of(*taken, where="closure").array):
@@ -102,7 +96,7 @@ def closed_together(
     return found
 
 
-def _warn(arrays: Sequence[Any], s: Semiring) -> None:
+def _warn(arrays: Sequence[Array], s: Semiring) -> None:
     """Warn of ambiguous zeros before padding would decide them."""
     for X in arrays:
         warn_of_ambiguous(survey(X, s, where="closure", null_undeclared=True), s, where="closure")

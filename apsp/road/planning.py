@@ -64,10 +64,6 @@ def plan(
     gpus
         As in `closure`: adds the grid, bytes of each rank and machine, and traffic.
 
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     ShapeError, DTypeError, DomainError

@@ -12,14 +12,14 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
-from semiring.algebra.survey import Survey, fast, survey, united
+from semiring.algebra.survey import Survey, fast, merge, survey
 from semiring.dense.bits import BitMatrix
 from semiring.host.arrays import Taken, take_in
 from semiring.host.devices import on_device
 from semiring.host.errors import DTypeError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, DType
+from semiring.host.types import Array, DType, Input
 from semiring.kernels.backend import Backend, bind, device_of
 
 from ..io.graph import Graph
@@ -145,7 +145,7 @@ def location(matrix: Array) -> str:
 _HOST = nullcontext()
 
 
-def on_device_of(source: Any) -> AbstractContextManager[Any]:
+def on_device_of(source: Input) -> AbstractContextManager[Any]:
     """Context manager: the GPU of a source's matrix is current."""
     array = source.dense if isinstance(source, Graph) else source
     return _HOST if array is None or isinstance(array, np.ndarray) else on_device(array)
@@ -231,7 +231,7 @@ def _take(
     return Taken(array, A, taken.made or array is not taken.array), False
 
 
-def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, where: str) -> tuple[Any, bool]:
+def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, where: str) -> tuple[Array, bool]:
     """A graph's matrix, and whether it was made here; refused early if it or its closure does not fit."""
     if graph.dense is not None:
         matrix = graph.matrix(s, dtype)
@@ -243,7 +243,7 @@ def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, wher
     for _, _, weights in graph.pieces(s, target):
         looks.append(survey(weights, s, where=where, first=(edges,)))
         edges += len(weights)
-    seen = united(looks)
+    seen = merge(looks)
     # A plan needs the shape and the survey only.
     shape_only = np.broadcast_to(np.zeros((), target), (n, n))
     host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})

@@ -22,7 +22,7 @@ from semiring.dense.cycles import Lengths
 from semiring.host.arrays import Taken
 from semiring.host.compiling import Missing
 from semiring.host.devices import is_plain
-from semiring.host.types import Array
+from semiring.host.types import Array, Matrix
 from semiring.kernels.backend import Backend, bind, device_of
 from semiring.sparse.cycles import Weighted
 
@@ -198,7 +198,7 @@ class Question:
         return arcs
 
     @cached_property
-    def compressed(self) -> Any:
+    def compressed(self) -> Matrix:
         """The source's CSR matrix in the computing dtype, or None."""
         source = self.source
         suits = isinstance(source, Compressed) and source.directed and self.dtype == source.weights.dtype

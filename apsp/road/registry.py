@@ -5,12 +5,12 @@ from __future__ import annotations
 import pkgutil
 import sys
 from importlib import import_module
-from typing import Any
 
 from semiring.host.compiling import uncounted
+from semiring.host.types import Fields
 
 
-def records(package: str, record: str) -> dict[str, Any]:
+def records(package: str, record: str) -> Fields:
     """The records of this name in a package's modules, by module name, alphabetical."""
     names = sorted(module.name for module in pkgutil.iter_modules(sys.modules[package].__path__))
     with uncounted:

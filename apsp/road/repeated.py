@@ -15,6 +15,7 @@ from semiring.algebra.survey import fast, survey
 from semiring.host.devices import UNCHANGED, is_plain, on_device
 from semiring.host.errors import DivergenceError
 from semiring.host.memory import granted
+from semiring.host.types import Array, Values
 from semiring.kernels.backend import Backend
 
 from .convergence import series
@@ -41,10 +42,10 @@ class Decision(NamedTuple):
 
 
 #: By semiring, dtype and shape, then by whether entries permit non-negative steps.
-_decisions: dict[tuple[Any, ...], dict[bool, Decision]] = {}
+_decisions: dict[Values, dict[bool, Decision]] = {}
 
 
-def on_current_device(A: Any) -> bool:
+def on_current_device(A: Array) -> bool:
     return is_plain(A) and A.size <= ON_DEVICE and on_device(A) is UNCHANGED
 
 
@@ -90,5 +91,5 @@ def remember(question: Question, plan: Plan) -> None:
         decided[problem.nonnegative] = Decision(plan, ops)
 
 
-def _key(A: Any, semiring: Semiring) -> tuple[Any, ...]:
+def _key(A: Array, semiring: Semiring) -> Values:
     return semiring, A.dtype, A.shape, -1 if type(A) is np.ndarray else A.data.device_id

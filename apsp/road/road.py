@@ -13,7 +13,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from semiring.host.compiling import Missing, expected, uncounted
 from semiring.host.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.host.memory import LEAST, available, granted, require, shown
 from semiring.host.spelling import came, did_you_mean
+from semiring.host.types import Input
 
 from ..io.display import bars, output
 from ..io.graph import Graph
@@ -331,7 +331,7 @@ def _part(question: Question, engine: Engine) -> Part | Found:
     return Found(part) if engine.repeats and wants.partial and not wants.table else part
 
 
-def _by_label(error: DivergenceError, source: Any) -> DivergenceError:
+def _by_label(error: DivergenceError, source: Input) -> DivergenceError:
     """The error with the graph's labels."""
     if error.vertex is None or not isinstance(source, Graph) or source.labels == range(source.n):
         return error

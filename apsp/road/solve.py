@@ -205,7 +205,7 @@ def run(plan: Plan, M: Array, ops: Backend, request: Request, *, wait: bool = Tr
     return {} if clock is None else clock.seconds
 
 
-def allocate_result(problem: Problem) -> Any:
+def allocate_result(problem: Problem) -> Array:
     """A buffer for the result at its origin; its pages are mapped while the device works."""
     require(
         problem.origin.nbytes, location(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
@@ -215,7 +215,7 @@ def allocate_result(problem: Problem) -> Any:
     return bind(problem.semiring, problem.dtype, device=problem.device).allocate_result(problem.origin.shape)
 
 
-def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
+def give_back(problem: Problem, D: Array, buffer: Any = None) -> Array:
     """The result in kind: on the original device, in the original memory if overwritten."""
     if problem.origin is None:
         if problem.memory is Memory.OVERWRITE and D is not problem.matrix:
@@ -264,7 +264,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     return Solved(D, plan, clock() - start, {})
 
 
-def _by_ordinals(problem: Problem, request: Request) -> Any:
+def _by_ordinals(problem: Problem, request: Request) -> Array:
     """Small Boolean matrices in one batch over (max, min): packed singly, they would be bound by launches."""
     A = problem.matrix
     require(4 * A.size, problem.device, where="closure", hint=HINT)
@@ -278,7 +278,7 @@ def _by_ordinals(problem: Problem, request: Request) -> Any:
     return D
 
 
-def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:
+def _close_batch(problem: Problem, ops: Backend, request: Request) -> Array:
     A, s = problem.matrix, problem.semiring
     if problem.may_diverge:
         series.precaution(A, s, problem.seen)
@@ -296,7 +296,7 @@ def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:
     return D
 
 
-def _one_by_one(problem: Problem, request: Request) -> Any:
+def _one_by_one(problem: Problem, request: Request) -> Array:
     """Matrices one by one, each in its place of the batch or of a copy."""
     A, overwritten = problem.matrix, problem.memory is Memory.OVERWRITE
     problem = (

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from semiring.host.types import Fields
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
@@ -26,7 +27,7 @@ class Request:
     block: int | None = None
     callback: Callback | None = None
     timed: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Fields = field(default_factory=dict)
     paths: bool = False
     table: bool = True
 

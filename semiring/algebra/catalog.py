@@ -209,10 +209,6 @@ def get(semiring: str | Semiring) -> Semiring:
     ----------
     semiring : str or Semiring
 
-    Returns
-    -------
-    Semiring
-
     Raises
     ------
     AlgebraError
@@ -258,10 +254,6 @@ def load(place: str) -> Semiring:
     ----------
     place : str
         "path/to/file.py:name", or the path alone if the file declares a single semiring.
-
-    Returns
-    -------
-    Semiring
 
     Raises
     ------

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sized
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from ..host import memory
 from ..host.devices import module
 from ..host.errors import DomainError, DTypeError, SemiringError, ShapeError
-from ..host.types import Array, DType
+from ..host.types import Array, DType, Scalar
 from . import dtypes
 from .records import Semiring
 
@@ -23,7 +23,7 @@ _NO_NUMBERS = "cOUSMm"
 _EXACT = 2**53
 
 
-def from_sequence(source: Any, *, where: str) -> np.ndarray:
+def from_sequence(source: Array, *, where: str) -> np.ndarray:
     """Nested sequences as an array, where NumPy would round integers beyond 2⁵³ next to floats.
 
     Raises ShapeError for ragged rows, DTypeError for numbers that do not fit; see `exact`.
@@ -44,7 +44,7 @@ def from_sequence(source: Any, *, where: str) -> np.ndarray:
     return array
 
 
-def _lengths(rows: Any) -> set[int]:
+def _lengths(rows: Array) -> set[int]:
     """Distinct lengths of ragged rows, at the first level where they differ; 0 for numbers."""
     while len(found := {len(row) if isinstance(row, Sized) else 0 for row in rows}) == 1 and found != {0}:
         rows = [x for row in rows for x in row]
@@ -78,7 +78,7 @@ def _digits(integer: int) -> str:
     return str(integer) if integer.bit_length() <= 128 else f"an integer of {integer.bit_length()} bits"
 
 
-def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str, first: int = 0) -> Any:
+def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str, first: int = 0) -> Array:
     """Array in the requested dtype, or as the semiring resolves it; unchanged if it fits.
 
     ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end. `first`:
@@ -111,7 +111,7 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
 
 def _converted(
     array: Array, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
-) -> Any:
+) -> Array:
     """Part of an array in dtype `target`."""
     origin = (part[0].start + first, *(axis.start for axis in part[1:]))
     xp = module(array)
@@ -158,7 +158,7 @@ def _between(array: np.ndarray, *ends: np.iinfo) -> bool:
     return bool(max(x.min for x in ends) < array.min() and array.max() < min(x.max for x in ends))
 
 
-def _ends(source: np.dtype, xp: Any, array: Array) -> tuple[Any, Any]:
+def _ends(source: np.dtype, xp: ModuleType, array: Array) -> tuple[Scalar, Scalar]:
     """Masks of +∞ and −∞ in an integer array."""
     if source not in _WITH_INFINITY:
         none = xp.zeros(array.shape, dtype=bool)
@@ -167,7 +167,7 @@ def _ends(source: np.dtype, xp: Any, array: Array) -> tuple[Any, Any]:
     return array == info.max, array == info.min
 
 
-def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
+def _rounded(integers: Array, floats: Array, finite: Array) -> Array:
     """Mask of finite 64-bit integers changed by conversion to float64."""
     rounded = finite & ((floats >= _EXACT) | (floats <= -_EXACT))
     index = rounded.nonzero()  # few, as a rule
@@ -179,7 +179,7 @@ def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
 
 def _refuse(
     array: Array,
-    wrong: Any,
+    wrong: Array,
     origin: tuple[int, ...],
     requirement: str,
     hint: str = "Use a wider dtype.",
@@ -192,7 +192,7 @@ def _refuse(
         raise error(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
 
 
-def _as_bool(array: Array, semiring: Semiring, where: str) -> Any:
+def _as_bool(array: Array, semiring: Semiring, where: str) -> Array:
     """Numbers 0 and 1 as bools; others are refused, as the caller must decide what is an edge."""
     memory.require(array.size, _device(array), where=f"{where}: a copy in bool", hint="Pass an array of bool.")
     out = module(array).empty(array.shape, bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,13 @@ import numpy as np
 
 from ..host.errors import AlgebraError
 from ..host.signals import undisturbed
+from ..host.types import Function, Scalar, Values
 
 if TYPE_CHECKING:
     from .records import Op, Semiring
 
 
-def as_tuple(value: Any, what: str) -> tuple[Any, ...]:
+def as_tuple(value: Any, what: str) -> Values:
     """Any iterable but text, as a tuple."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise AlgebraError(f"{what} must be a tuple, got {value!r}. Write ({value!r},).")
@@ -35,7 +36,7 @@ def require_representable(value: Any, dtype: str, what: str) -> None:
         raise AlgebraError(f"{what} must be a number that {dtype} holds, got {value!r}. Leave {dtype} out of dtypes.")
 
 
-def _ends(dtype: np.dtype) -> tuple[Any, Any]:
+def _ends(dtype: np.dtype) -> tuple[Scalar, Scalar]:
     if dtype.kind == "b":
         return False, True
     if dtype.kind == "i":
@@ -44,7 +45,7 @@ def _ends(dtype: np.dtype) -> tuple[Any, Any]:
     return -most, most
 
 
-def require_interval(domain: Any, neutral: tuple[Any, ...], what: str) -> None:
+def require_interval(domain: Any, neutral: Values, what: str) -> None:
     """Require (low, high) with the neutral elements in between."""
     try:
         low, high = map(float, domain)
@@ -77,7 +78,7 @@ def require_function(function: Any, operands: int, what: str) -> None:
         raise AlgebraError(f"{what} must take {operands} operand{'s'[: operands > 1]}, got {function!r}.") from None
 
 
-def require_compilable(function: Callable[..., Any], operands: int, dtypes: tuple[str, ...], what: str) -> None:
+def require_compilable(function: Function, operands: int, dtypes: tuple[str, ...], what: str) -> None:
     """Require that numba compiles a function for every dtype, at declaration rather than during a computation.
 
     The catalog's functions are exempt: tests compile each, and `import semiring` stays light.
@@ -119,7 +120,7 @@ def require_expression(text: Any, what: str) -> None:
         )
 
 
-def require_as_declared(op: Op, samples: tuple[Any, ...], tolerance: float, what: str) -> None:
+def require_as_declared(op: Op, samples: tuple[Scalar, ...], tolerance: float, what: str) -> None:
     """Require `ufunc` and `selects` to agree with `python` on all pairs of samples."""
     chosen = {"least": min, "greatest": max}.get(op.selects or "")
     for a, b in product(dict.fromkeys(samples), repeat=2):
@@ -142,7 +143,7 @@ def require_as_declared(op: Op, samples: tuple[Any, ...], tolerance: float, what
             )
 
 
-def same(left: Any, right: Any, tolerance: float) -> bool:
+def same(left: Scalar, right: Scalar, tolerance: float) -> bool:
     if left == right:
         return True
     return bool(tolerance) and math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)

@@ -6,12 +6,13 @@ import copyreg
 import importlib
 import pickle
 import sys
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from ..host.types import Fields, Function, Values
 
-def reduce(record: Any, where: tuple[Any, ...], own: tuple[Callable[..., Any] | None, ...] = ()) -> tuple[Any, ...]:
+
+def reduce(record: Any, where: Values, own: tuple[Function | None, ...] = ()) -> Values:
     """Implement `record.__reduce__`: by global name, else by fields.
 
     where: functions whose modules may hold the record as a global; it is then found there again. own: functions pickled
@@ -39,11 +40,11 @@ def _standing(module: str, variable: str) -> Any:
     return getattr(importlib.import_module(module), variable)
 
 
-def _has_a_name(function: Callable[..., Any]) -> bool:
+def _has_a_name(function: Function) -> bool:
     return getattr(sys.modules.get(function.__module__), function.__qualname__, None) is function
 
 
-def uncached(instance: Any) -> dict[str, Any]:
+def uncached(instance: Any) -> Fields:
     """State without cached properties."""
     kinds = {name: getattr(type(instance), name, None) for name in vars(instance)}
     return {name: value for name, value in vars(instance).items() if not isinstance(kinds[name], cached_property)}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..host.spelling import came
+from ..host.types import Array
 
 
 def local(span: slice, within: slice) -> slice:
@@ -65,7 +66,7 @@ def blocks(rows: slice, columns: slice, block: tuple[int, int]) -> Iterator[tupl
     return product(down, across)
 
 
-def positions(starts: Any, counts: np.ndarray) -> np.ndarray:
+def positions(starts: Array, counts: np.ndarray) -> np.ndarray:
     """Concatenated aranges (start[i], count[i]).
 
     Examples

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..host.errors import AlgebraError
+from ..host.types import Function, Scalar, Values
 from . import pickling
 from .declarations import (
     as_tuple,
@@ -117,11 +118,11 @@ class Op:
         return self.ufunc in _COMMUTING
 
     @property
-    def vectorized(self) -> Callable[..., Any]:
+    def vectorized(self) -> Function:
         """Operation on arrays: `ufunc`, else `python` elementwise, to float64."""
         return self.ufunc or np.vectorize(self.python, otypes=[np.float64])
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Values:
         return pickling.reduce(self, (self.python,), own=(self.python,))
 
 
@@ -141,7 +142,7 @@ class Star:
         require_function(self.python, 1, "Star: python")
         require_expression(self.cuda, "Star: cuda")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Values:
         return pickling.reduce(self, (self.python,), own=(self.python,))
 
 
@@ -231,7 +232,7 @@ class Semiring:
     open_low: bool = False
     open_high: bool = False
     idempotent: bool = True
-    samples: tuple[Any, ...] = ()
+    samples: Values = ()
     variants: tuple[Variant, ...] = ()
     tolerance: float = 0.0
     series: str | None = None
@@ -300,7 +301,7 @@ class Semiring:
         """Hash of the name: every call looks its semiring up, and equal ones have equal names."""
         return hash(self.name)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Values:
         where = (self.add.python, self.mul.python, self.star and self.star.python, self.draw)
         return pickling.reduce(self, where, own=(self.draw,))
 
@@ -338,7 +339,7 @@ class Semiring:
         return self._starless is None
 
     @cached_property
-    def _starless(self) -> Any:
+    def _starless(self) -> Scalar:
         """Sample whose sum 1 ⊕ a ⊕ a² ⊕ … differs from `closure_of`; None if there is none."""
         for a in self.samples:
             try:
@@ -357,11 +358,11 @@ class Semiring:
             f"{self.name} does not declare, and which 1 ⊕ a is not at a = {a!r}. Declare star=Star(…)."
         )
 
-    def _once_more(self, a: Any) -> Any:
+    def _once_more(self, a: Any) -> Scalar:
         """1 ⊕ a ⊗ a*, which must equal a*."""
         return self.add.python(self.one, self.mul.python(a, self.closure_of(a)))
 
-    def closure_of(self, a: Any) -> Any:
+    def closure_of(self, a: Any) -> Scalar:
         """a* of a Python scalar: the declared star, else 1 ⊕ a.
 
         The default is 1 ⊕ a rather than 1, so that a cycle that beats `one` leaves a trace on the diagonal.
@@ -373,7 +374,7 @@ def _named(op: Op) -> str:
     return f"the ufunc {op.ufunc.__name__}" if op.ufunc else "an operation without ufunc"
 
 
-def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> None:
+def check_axioms(semiring: Semiring, samples: tuple[Scalar, ...] | None = None) -> None:
     """Check every law of a closed semiring on all triples of samples.
 
     Parameters
@@ -405,7 +406,7 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
     add, mul, zero, one = semiring.add.python, semiring.mul.python, semiring.zero, semiring.one
     values = tuple(dict.fromkeys((*(semiring.samples if samples is None else samples), zero, one)))
 
-    def require(law: str, left: Any, right: Any, **operands: Any) -> None:
+    def require(law: str, left: Scalar, right: Scalar, **operands: Any) -> None:
         if not same(left, right, semiring.tolerance):
             where = ", ".join(f"{k} = {v!r}" for k, v in operands.items())
             raise AlgebraError(

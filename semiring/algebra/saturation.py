@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1
     return found
 
 
-def widened(A: Array, dtype: np.dtype, s: Semiring) -> Any:
+def widened(A: Array, dtype: np.dtype, s: Semiring) -> Array:
     """Integers in a wider dtype, with its zero for the semiring's zero."""
     memory.require(
         A.size * dtype.itemsize,
@@ -81,7 +80,7 @@ def widened(A: Array, dtype: np.dtype, s: Semiring) -> Any:
     return out
 
 
-def narrowed(D: Array, dtype: np.dtype, out: Any = None) -> Any:
+def narrowed(D: Array, dtype: np.dtype, out: Array = None) -> Array:
     """Integers clamped to a narrower dtype, into `out` or new memory."""
     info = np.iinfo(dtype)
     out = module(D).empty(D.shape, dtype) if out is None else out
@@ -95,13 +94,13 @@ def compares(s: Semiring) -> bool:
     return {s.add.ufunc, s.mul.ufunc} == {np.minimum, np.maximum}
 
 
-def compressed(A: Array, dtype: np.dtype) -> Any:
+def compressed(A: Array, dtype: np.dtype) -> Array:
     """Integers in a narrower dtype, ends mapped to ends; None if others do not fit."""
     out = narrowed(A, dtype)
     return out if bool((expanded(out, A.dtype) == A).all()) else None
 
 
-def expanded(D: Array, dtype: np.dtype, out: Any = None) -> Any:
+def expanded(D: Array, dtype: np.dtype, out: Array = None) -> Array:
     """Integers in a wider dtype, ends mapped to ends, into `out` or new memory."""
     few, many = np.iinfo(D.dtype), np.iinfo(dtype)
     out = module(D).empty(D.shape, dtype) if out is None else out

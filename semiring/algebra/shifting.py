@@ -8,7 +8,7 @@ integer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Shift(NamedTuple):
     right: int
     longest: int
 
-    def lengths(self, X: Array, offset: int, dtype: np.dtype, infinity: int) -> Any:
+    def lengths(self, X: Array, offset: int, dtype: np.dtype, infinity: int) -> Array:
         """Lengths of X; `infinity`, above all of them, for the semiring's zero."""
         new = np.empty_like(X, dtype=dtype, order="C")
         if not isinstance(X, np.ndarray):

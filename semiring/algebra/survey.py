@@ -58,7 +58,7 @@ def survey(
     return _survey_on_device((A,), semiring, where, first, null_undeclared)()[0]
 
 
-def united(looks: Iterable[Survey]) -> Survey:
+def merge(looks: Iterable[Survey]) -> Survey:
     parts = list(looks)
     least, greatest = min((x.least for x in parts), default=0), max((x.greatest for x in parts), default=0)
     nonnegative, declared = all(x.nonnegative for x in parts), any(x.declared for x in parts)
@@ -77,7 +77,7 @@ def off_diagonal(A: Array, value: float, first: tuple[int, ...] = (), counted: i
     return found > on or bool(found and found > _count(A.diagonal(row - column, -2, -1), value))
 
 
-def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
+def surveys(arrays: Sequence[Array], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
     """Begin surveys of arrays of one dtype and device; call the result to wait for all.
 
     Must be waited for before this thread's next survey.
@@ -89,7 +89,7 @@ def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callabl
 
 
 def _survey_on_device(
-    arrays: Sequence[Any], semiring: Semiring, where: str, first: tuple[int, ...] = (), null_undeclared: bool = False
+    arrays: Sequence[Array], semiring: Semiring, where: str, first: tuple[int, ...] = (), null_undeclared: bool = False
 ) -> Callable[[], list[Survey]]:
     from ..kernels.cuda.survey import survey as look
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from ..host.signals import load
 from ..host.types import Array, DType
 from ..stores.archives import load_arrays
 from ..stores.files import writing
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _WORD = np.dtype(np.uint64)
 
@@ -38,7 +42,25 @@ class BitMatrix:
     ------
     DTypeError, ShapeError
         If `words` are not native uint64, do not fit `shape`, have rows that are not contiguous, or a bit set beyond the
-        last column.
+        last column; in `zeros` and `eye`, if the shape is no pair of non-negative integers.
+    MemoryNeeded
+        In `zeros`, `eye`, `from_sparse` and `transpose`, if the words do not fit in memory.
+    IndexError
+        In `rows`, `indices` and `column`, if an index is out of range.
+
+    See Also
+    --------
+    zeros, eye, from_bool, from_edges, from_sparse, load : Construction; `semiring.eye` is over any semiring.
+    to_bool, to_edges, to_sparse, save : Conversion, the inverses.
+    rows, indices, column, diagonal, set_diagonal : Parts.
+    counts, any, transpose, copy, get : Reductions and copies.
+
+    Notes
+    -----
+    `zeros`, `eye` and `copy` write the 8 rows ⌈columns / 64⌉ bytes once; `counts`, `any`, `get`, `save` and `load` read
+    them once, and so does `transpose`, by tiles of 64 bits. `from_edges` and `from_sparse` clear them and take O(m) for
+    m edges. `from_bool` and `to_bool` take a byte an entry; `to_edges` 16 bytes and `to_sparse` a bool and an index a
+    set bit. `rows` and `indices` are O(columns) a row; `column`, `diagonal` and `set_diagonal` take one word a row.
 
     Examples
     --------
@@ -56,7 +78,7 @@ class BitMatrix:
     __hash__ = None  # type: ignore[assignment] # mutable
     __array_ufunc__ = None  # NumPy leaves operators to this class
 
-    def __init__(self, words: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, words: Array, shape: tuple[int, int]) -> None:
         m, n = _shape(shape, "BitMatrix")
         if getattr(words, "dtype", None) != _WORD:
             raise DTypeError(f"BitMatrix: words must be an array of native uint64, got {_describe(words)}.")
@@ -69,7 +91,7 @@ class BitMatrix:
         self.words, self.shape = words, (m, n)
 
     @classmethod
-    def _of(cls, words: Any, shape: tuple[int, int]) -> BitMatrix:
+    def _of(cls, words: Array, shape: tuple[int, int]) -> BitMatrix:
         """Construct without checks."""
         new = object.__new__(cls)
         new.words, new.shape = words, shape
@@ -79,33 +101,11 @@ class BitMatrix:
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> BitMatrix:
-        """Matrix without set bits, in NumPy.
-
-        Parameters
-        ----------
-        shape : (rows, columns)
-
-        Returns
-        -------
-        BitMatrix
-
-        Raises
-        ------
-        MemoryNeeded, ShapeError
-            If the words do not fit in memory, or the shape is no pair of non-negative integers.
-
-        See Also
-        --------
-        eye, from_bool, from_edges, from_sparse : Matrices with set bits.
-
-        Notes
-        -----
-        8 rows ⌈columns / 64⌉ bytes.
+        """Matrix of shape (rows, columns) without set bits, in NumPy.
 
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.zeros((1000, 1000)).nbytes
+        >>> BitMatrix.zeros((1000, 1000)).nbytes
         128000
         """
         m, n = _shape(shape, "BitMatrix")
@@ -118,34 +118,11 @@ class BitMatrix:
 
     @classmethod
     def eye(cls, n: int) -> BitMatrix:
-        """Identity matrix, in NumPy.
-
-        Parameters
-        ----------
-        n : int
-
-        Returns
-        -------
-        BitMatrix, shape (n, n)
-
-        Raises
-        ------
-        ShapeError, MemoryNeeded
-            As `zeros`.
-
-        See Also
-        --------
-        set_diagonal : Diagonal of an existing matrix.
-        semiring.eye : Over any semiring.
-
-        Notes
-        -----
-        O(n² / 8) bytes.
+        """Identity matrix of shape (n, n), in NumPy.
 
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.eye(3).counts()
+        >>> BitMatrix.eye(3).counts()
         3
         """
         new = cls.zeros((n, n))
@@ -154,29 +131,12 @@ class BitMatrix:
 
     @classmethod
     def from_bool(cls, array: Array) -> BitMatrix:
-        """Pack a 2-D bool array of any strides, in NumPy or CuPy as given.
-
-        Parameters
-        ----------
-        array : bool array, shape (rows, columns)
-
-        Returns
-        -------
-        BitMatrix
+        """Pack a bool `array` (rows, columns) of any strides, in NumPy or CuPy as given.
 
         Raises
         ------
         DTypeError, ShapeError, MemoryNeeded
             If the array is not bool or is masked, is not 2-D, or the words do not fit in memory.
-
-        See Also
-        --------
-        to_bool : Inverse.
-        from_edges, from_sparse : For few set bits.
-
-        Notes
-        -----
-        Reads each entry once; an eighth of the array's bytes.
 
         Examples
         --------
@@ -200,7 +160,7 @@ class BitMatrix:
         return new
 
     @classmethod
-    def from_edges(cls, rows: Any, cols: Any, shape: tuple[int, int]) -> BitMatrix:
+    def from_edges(cls, rows: Array, cols: Array, shape: tuple[int, int]) -> BitMatrix:
         """Set bit (rows[e], cols[e]) for every e; repeats are allowed.
 
         Parameters
@@ -208,10 +168,6 @@ class BitMatrix:
         rows, cols : array_like of int, shape (edges,)
             The matrix is on the GPU if `rows` is a CuPy array.
         shape : (rows, columns)
-
-        Returns
-        -------
-        BitMatrix
 
         Raises
         ------
@@ -222,19 +178,9 @@ class BitMatrix:
         MemoryNeeded
             If the words do not fit in memory.
 
-        See Also
-        --------
-        to_edges : Inverse.
-        from_sparse, from_bool : From matrices.
-
-        Notes
-        -----
-        O(m) for m edges, and rows · columns / 8 bytes cleared.
-
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.to_bool().astype(int)
         array([[0, 1, 0],
                [0, 0, 1],
@@ -257,34 +203,12 @@ class BitMatrix:
 
     @classmethod
     def from_sparse(cls, matrix: Array) -> BitMatrix:
-        """Nonzero pattern of a SciPy sparse matrix, in NumPy; no dense form is built.
-
-        Parameters
-        ----------
-        matrix : scipy.sparse matrix or array
-
-        Returns
-        -------
-        BitMatrix
-
-        Raises
-        ------
-        MemoryNeeded
-            If the words do not fit in memory.
-
-        See Also
-        --------
-        to_sparse : Inverse.
-        from_edges, from_bool : From other forms.
-
-        Notes
-        -----
-        O(m) for m entries, and rows · columns / 8 bytes cleared.
+        """Nonzero pattern of a SciPy sparse `matrix`, in NumPy; no dense form is built.
 
         Examples
         --------
-        >>> import scipy.sparse, semiring
-        >>> semiring.BitMatrix.from_sparse(scipy.sparse.coo_array(([1], ([0], [1])), shape=(2, 2))).counts()
+        >>> import scipy.sparse
+        >>> BitMatrix.from_sparse(scipy.sparse.coo_array(([1], ([0], [1])), shape=(2, 2))).counts()
         1
         """
         coo = checked_sparse(matrix, where="BitMatrix").tocoo()
@@ -293,36 +217,17 @@ class BitMatrix:
 
     # Conversion.
 
-    def to_bool(self, out: Array = None) -> Any:
-        """Unpack to a bool array, or into `out`.
-
-        Parameters
-        ----------
-        out : array of bool, shape `self.shape`, any strides, optional
-
-        Returns
-        -------
-        bool array, shape `self.shape`
-            `out` if passed; NumPy or CuPy, as the words.
+    def to_bool(self, out: Array = None) -> Array:
+        """Unpack to a bool array of this shape, in NumPy or CuPy as the words, or into `out` of any strides.
 
         Raises
         ------
         ShapeError, DTypeError, ValueError, MemoryNeeded
             If `out` has another shape or dtype or is read-only, or the result does not fit in memory.
 
-        See Also
-        --------
-        rows, column : A part.
-        to_edges, to_sparse : For few set bits.
-
-        Notes
-        -----
-        A byte an entry, eight times the packed size.
-
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.eye(2).to_bool()
+        >>> BitMatrix.eye(2).to_bool()
         array([[ True, False],
                [False,  True]])
         """
@@ -343,25 +248,12 @@ class BitMatrix:
         dense: np.ndarray = self.to_bool()
         return dense if dtype is None else dense.astype(dtype)
 
-    def to_edges(self) -> tuple[Any, Any]:
-        """(rows, cols): indices of the set bits in row-major order, int64.
-
-        Returns
-        -------
-        rows, cols : int64 arrays, one entry a set bit
-
-        See Also
-        --------
-        from_edges, indices : Inverse; a single row.
-
-        Notes
-        -----
-        Reads all words once; 16 bytes a set bit.
+    def to_edges(self) -> tuple[Array, Array]:
+        """(rows, cols): indices of the set bits in row-major order, two int64 arrays.
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.to_edges()
         (array([0, 1]), array([1, 2]))
         """
@@ -370,36 +262,22 @@ class BitMatrix:
         xp = self._xp
         return xp.repeat(xp.arange(len(self)), counts if self._on_cpu else counts.tolist()), cols
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         """SciPy `csr_array` of bool; no dense form is built.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of bool
-
-        See Also
-        --------
-        from_sparse : Inverse.
-        to_bool, to_edges : Other forms.
-
-        Notes
-        -----
-        Reads all words once; a bool and an index a set bit.
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.to_sparse().nnz
         2
         """
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array as csr
 
         counts = self.counts(axis=1)
         cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
         if not self._on_cpu:
             counts, cols = counts.get(), cols.get()
-        return csr_array((np.ones(len(cols), bool), cols, np.concatenate([[0], np.cumsum(counts)])), shape=self.shape)
+        return csr((np.ones(len(cols), bool), cols, np.concatenate([[0], np.cumsum(counts)])), shape=self.shape)
 
     # Indexing.
 
@@ -421,11 +299,11 @@ class BitMatrix:
         return isinstance(self.words, np.ndarray)
 
     @property
-    def _xp(self) -> Any:
+    def _xp(self) -> ModuleType:
         """NumPy, or CuPy if the words are on the GPU."""
         return np if self._on_cpu else importlib.import_module("cupy")
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
         """`m[i, j]` → bool; `m[rows, cols]` (arrays) → bool array; `m[i]` → row i as bools; slices → a view.
 
         Views cut columns only at multiples of 64 and at the right edge.
@@ -480,34 +358,12 @@ class BitMatrix:
         words = self.words[rows, start // 64 : start // 64 + _words(stop - start)]
         return BitMatrix._of(words, (words.shape[0], stop - start))
 
-    def rows(self, i: Any) -> Any:
-        """Row i as a bool array (columns,); (len, columns) for an array or a slice.
-
-        Parameters
-        ----------
-        i : int, slice or integer array
-
-        Returns
-        -------
-        bool array, shape (columns,) or (len, columns)
-
-        Raises
-        ------
-        IndexError
-            If an index is out of range.
-
-        See Also
-        --------
-        indices, column : Indices of set bits; columns.
-
-        Notes
-        -----
-        O(columns) a row.
+    def rows(self, i: Array) -> Array:
+        """Row i as a bool array (columns,); (len, columns) for an integer array or a slice.
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.rows(0)
         array([False,  True, False])
         """
@@ -518,122 +374,52 @@ class BitMatrix:
         dense = BitMatrix._of(wide, (wide.shape[0], self.shape[1])).to_bool()
         return dense[0] if words.ndim == 1 else dense
 
-    def indices(self, i: int) -> Any:
-        """Columns of the set bits of row i, ascending.
-
-        Parameters
-        ----------
-        i : int
-
-        Returns
-        -------
-        integer array
-
-        Raises
-        ------
-        IndexError
-            If i is out of range.
-
-        See Also
-        --------
-        rows, to_edges : Bits of rows; indices of all rows.
-
-        Notes
-        -----
-        O(columns).
+    def indices(self, i: int) -> Array:
+        """Columns of the set bits of row i, ascending, as an integer array.
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.indices(1)
         array([2])
         """
         return self.rows(i).nonzero()[0]
 
-    def column(self, j: int) -> Any:
+    def column(self, j: int) -> Array:
         """Column j as a bool array (rows,).
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        bool array, shape (rows,)
-
-        Raises
-        ------
-        IndexError
-            If j is out of range.
-
-        See Also
-        --------
-        rows : Rows, whose words are contiguous.
-
-        Notes
-        -----
-        O(rows): one word a row.
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.column(2)
         array([False,  True, False])
         """
         j = int(_indices(j, self.shape[1], "column"))
         return (self.words[:, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
 
-    def diagonal(self) -> Any:
-        """Diagonal as a bool array.
-
-        Returns
-        -------
-        bool array, shape (min(rows, columns),)
-
-        See Also
-        --------
-        set_diagonal : Inverse.
-
-        Notes
-        -----
-        O(n): one word a row.
+    def diagonal(self) -> Array:
+        """Diagonal as a bool array (min(rows, columns),).
 
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> int(m.diagonal().sum())
         0
         """
         k = self._xp.arange(min(self.shape))
         return (self.words[k, k >> 6] >> (k & 63).astype(_WORD)) & np.uint64(1) != 0
 
-    def set_diagonal(self, value: Any) -> None:
-        """Diagonal ← value, a bool or an array.
-
-        Parameters
-        ----------
-        value : bool, or bool array, shape (min(rows, columns),)
+    def set_diagonal(self, value: Array) -> None:
+        """Diagonal ← value, a bool or a bool array (min(rows, columns),).
 
         Raises
         ------
         ValueError
             If an array has another length.
 
-        See Also
-        --------
-        diagonal : Inverse.
-
-        Notes
-        -----
-        O(n): one word a row.
-
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.set_diagonal(True)
         >>> m.counts()
         5
@@ -645,34 +431,17 @@ class BitMatrix:
         cleared = self.words[k, k >> 6] & ~bit  # one word a row: no duplicate indices
         self.words[k, k >> 6] = xp.where(on, cleared | bit, cleared)
 
-    def counts(self, axis: int | None = None) -> Any:
-        """Number of set bits: in all, by column (`axis=0`) or by row (`axis=1`), int64.
-
-        Parameters
-        ----------
-        axis : {0, 1}, optional
-
-        Returns
-        -------
-        int, or int64 array
+    def counts(self, axis: int | None = None) -> Array:
+        """Number of set bits: an int in all, int64 arrays by column (`axis=0`) or by row (`axis=1`).
 
         Raises
         ------
         ShapeError
             If the axis is invalid.
 
-        See Also
-        --------
-        any : Whether any bit is set.
-
-        Notes
-        -----
-        Reads each word once.
-
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.counts(), m.counts(axis=1)
         (2, array([1, 1, 0]))
         """
@@ -684,22 +453,9 @@ class BitMatrix:
     def any(self) -> bool:
         """Whether any bit is set.
 
-        Returns
-        -------
-        bool
-
-        See Also
-        --------
-        counts : Number of set bits.
-
-        Notes
-        -----
-        Reads at most rows · columns / 8 bytes.
-
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.any()
         True
         """
@@ -708,22 +464,9 @@ class BitMatrix:
     def copy(self) -> BitMatrix:
         """Copy with new words.
 
-        Returns
-        -------
-        BitMatrix
-
-        See Also
-        --------
-        get : Copy to NumPy.
-
-        Notes
-        -----
-        rows · columns / 8 bytes.
-
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.copy() == m
         True
         """
@@ -732,22 +475,9 @@ class BitMatrix:
     def get(self) -> BitMatrix:
         """Matrix in NumPy; itself if it is already.
 
-        Returns
-        -------
-        BitMatrix
-
-        See Also
-        --------
-        copy : Always a copy.
-
-        Notes
-        -----
-        Transfers rows · columns / 8 bytes from a device.
-
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.get() is m
         True
         """
@@ -789,7 +519,7 @@ class BitMatrix:
             raise ShapeError(f"BitMatrix: {sign} needs equal shapes, got {self.shape} and {other.shape}.")
         return other
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Any) -> Array:
         """C[i, j] = ⋁ₖ A[i, k] ∧ B[k, j]; with a bool vector, y[i] = ⋁ₖ A[i, k] ∧ x[k]."""
         if not isinstance(other, BitMatrix):
             return self._matvec(other)
@@ -804,7 +534,7 @@ class BitMatrix:
         _cpu().multiply(C, self, other)
         return C
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Array:
         x = x if hasattr(x, "__cuda_array_interface__") else np.asarray(x)
         if x.dtype != np.dtype(bool) or x.shape != self.shape[1:]:
             raise ShapeError(
@@ -815,27 +545,9 @@ class BitMatrix:
     def transpose(self) -> BitMatrix:
         """Transpose, as a new matrix.
 
-        Returns
-        -------
-        BitMatrix, shape (columns, rows)
-
-        Raises
-        ------
-        MemoryNeeded
-            If the transpose does not fit in memory.
-
-        See Also
-        --------
-        column : A row of the transpose.
-
-        Notes
-        -----
-        Reads and writes all words once, in tiles of 64 × 64 bits.
-
         Examples
         --------
-        >>> import semiring
-        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
         >>> m.transpose().to_edges()
         (array([1, 2]), array([0, 1]))
         """
@@ -858,31 +570,19 @@ class BitMatrix:
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write atomically as an `.npz` archive, whatever the file's suffix.
-
-        Parameters
-        ----------
-        path : path
+        """Write atomically to `path` as an `.npz` archive, whatever the file's suffix.
 
         Raises
         ------
         OSError
             If the file cannot be written.
 
-        See Also
-        --------
-        load : Inverse.
-
-        Notes
-        -----
-        `nbytes` and a few hundred bytes.
-
         Examples
         --------
-        >>> import semiring, tempfile
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     semiring.BitMatrix.eye(3).save(f"{folder}/eye.npz")
-        ...     semiring.BitMatrix.load(f"{folder}/eye.npz") == semiring.BitMatrix.eye(3)
+        ...     BitMatrix.eye(3).save(f"{folder}/eye.npz")
+        ...     BitMatrix.load(f"{folder}/eye.npz") == BitMatrix.eye(3)
         True
         """
         words = self.words if self._on_cpu else self.words.get()
@@ -891,33 +591,16 @@ class BitMatrix:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BitMatrix:
-        """Read a file written by `save`, to NumPy.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        BitMatrix
+        """Read the file `path`, written by `save`, to NumPy.
 
         Raises
         ------
         FormatError, OSError
             If the file is damaged or of another kind, or cannot be read.
 
-        See Also
-        --------
-        save : Inverse.
-
-        Notes
-        -----
-        Reads rows · columns / 8 bytes.
-
         Examples
         --------
-        >>> import semiring
-        >>> semiring.BitMatrix.load("bits.npz").counts()  # doctest: +SKIP
+        >>> BitMatrix.load("bits.npz").counts()  # doctest: +SKIP
         """
         arrays = load_arrays(path, "a BitMatrix")
         try:
@@ -933,7 +616,7 @@ def _words(columns: int) -> int:
     return -(-columns // 64)
 
 
-def _of_two(key: Any) -> tuple[Any, Any]:
+def _of_two(key: Any) -> tuple[Array, Array]:
     """(rows, columns) of an index; all columns if only rows are given."""
     if not isinstance(key, tuple):
         return key, slice(None)
@@ -952,7 +635,7 @@ def _shape(shape: Any, where: str) -> tuple[int, int]:
     return m, n
 
 
-def _index_list(source: Any, name: str) -> np.ndarray:
+def _index_list(source: Array, name: str) -> np.ndarray:
     """1-D integers as contiguous int64."""
     index = np.asarray(source)
     if index.size == 0:
@@ -964,7 +647,7 @@ def _index_list(source: Any, name: str) -> np.ndarray:
     return np.ascontiguousarray(index, dtype=np.int64)
 
 
-def _indices(index: Any, size: int, name: str) -> Any:
+def _indices(index: Array, size: int, name: str) -> Array:
     """Index or array of indices, checked; negative ones count from the end."""
     array = np.asarray(index.get() if hasattr(index, "__cuda_array_interface__") else index)
     if array.dtype.kind not in "iu" and array.size:
@@ -982,11 +665,11 @@ def _describe(thing: Any) -> str:
     return type(thing).__name__
 
 
-def _cpu() -> Any:
+def _cpu() -> ModuleType:
     return load("semiring.kernels.cpu.bits.words")
 
 
-def _cuda() -> Any:
+def _cuda() -> ModuleType:
     try:
         from ..kernels.cuda.bits import words
     except ImportError as problem:

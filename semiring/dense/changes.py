@@ -17,7 +17,7 @@ from ..algebra import dtypes
 from ..algebra.records import Semiring
 from ..host.devices import host, module
 from ..host.signals import load
-from ..host.types import Array
+from ..host.types import Array, Scalar
 from ..kernels.backend import device_of
 from ..kernels.cpu.processors import default_threads
 from .cycles import Lengths
@@ -77,10 +77,10 @@ class _Table:
         several = arcs > 1 and self.slack and not self.relative
         self.far = dtypes.largest_finite(D) if several else math.inf  # no distance is longer
 
-    def _beats(self, a: Any, b: Any) -> Any:
+    def _beats(self, a: Any, b: Any) -> Scalar:
         return a < b if self.s.add.selects == "least" else a > b
 
-    def _longest(self, u: int, v: int, w: Any) -> float:
+    def _longest(self, u: int, v: int, w: Array) -> float:
         """A bound of walks over an arc."""
         parts = host(self.D[:, u]), host(self.D[v]), np.array([w], self.D.dtype)
         return sum(map(dtypes.largest_finite, parts))
@@ -97,7 +97,7 @@ class _Table:
         self.left -= cost
         return self.left >= 0
 
-    def improve(self, u: int, v: int, w: Any) -> bool:
+    def improve(self, u: int, v: int, w: Array) -> bool:
         """D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]."""
         D = self.D
         if not self._beats(w, D[u, v].item()):
@@ -108,7 +108,7 @@ class _Table:
         self.found += found
         return bool(found >= 0)
 
-    def worsen(self, A: Array, old: dict[Ends, Any], ends: Ends, new: Any, threads: int | None) -> bool:
+    def worsen(self, A: Array, old: dict[Ends, Array], ends: Ends, new: Array, threads: int | None) -> bool:
         """Compute anew what may lead over an arc; A has the entries `old` when this begins, and one is new then."""
         (u, v), w, D = ends, old[ends], self.D
         d, old[ends] = D[u, v].item(), new
@@ -136,7 +136,7 @@ class _Table:
         few, many = sorted((rows, cols))
         return PAIR * (few * many + few**2 * (few + many) / self.n)
 
-    def _arc(self, u: int, v: int, w: Any) -> Any:
+    def _arc(self, u: int, v: int, w: Scalar) -> Any:
         return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)
 
 
@@ -148,7 +148,7 @@ def _entries(A: Array, ends: list[Ends]) -> dict[Ends, Any]:
     return dict(zip(ends, host(A[i, j]).tolist(), strict=True))
 
 
-def _part(A: Array, changed: Weights, rows: Any, cols: Any) -> Any:
+def _part(A: Array, changed: Weights, rows: Array, cols: Array) -> Array:
     """Those rows or columns of A after changes, contiguous."""
     xp, chosen = module(A), rows if cols is None else cols
     part = xp.take(A, xp.asarray(chosen), axis=int(rows is None))

@@ -13,7 +13,7 @@ from ..algebra.records import Semiring
 from ..host.devices import module
 from ..host.errors import AlgebraError, DivergenceError, NegativeCycleError
 from ..host.signals import load
-from ..host.types import Array, DType
+from ..host.types import Array, DType, Scalar
 
 #: Spacing of float64 at 1, in which lengths are computed.
 _EPS = 2.0**-52
@@ -54,7 +54,7 @@ class Lengths:
             raise AlgebraError(f"cycles: ⊕ must select and ⊗ add, or multiply numbers ≥ 0, got {semiring.name}.")
         return lengths
 
-    def of_entries(self, entries: Any, absent: Any) -> Any:
+    def of_entries(self, entries: Array, absent: Array) -> Array:
         """Lengths, float64, of a NumPy or CuPy array; `absent` marks missing edges."""
         with np.errstate(divide="ignore"):
             lengths = entries.astype(np.float64)
@@ -65,7 +65,7 @@ class Lengths:
             lengths[missing] = math.inf
         return lengths
 
-    def to_entries(self, lengths: Any) -> Any:
+    def to_entries(self, lengths: Array) -> Array:
         return np.exp(self.sign * lengths) if self.logarithmic else self.sign * lengths
 
     def slack(self, dtype: DType, allowed: float) -> tuple[float, float]:
@@ -157,7 +157,7 @@ class Tolerance:
         part = float(np.ptp(np.concatenate([[0.0], edges.astype(np.float64).cumsum()])))
         return length, length >= -2 * math.sqrt(len(edges)) * float(self._rounded(part, edges.dtype))
 
-    def slack(self, length: Any, dtype: DType, n: int) -> Any:
+    def slack(self, length: Scalar, dtype: DType, n: int) -> Scalar:
         """Allowance to add to each length, repeatedly, until no cycle within tolerance is negative (n vertices)."""
         base, rate = self.lengths.slack(dtype, 1.0)
         granted = base + rate * np.abs(length)
@@ -165,7 +165,7 @@ class Tolerance:
             return granted + self.most / n
         return granted if self.lengths.logarithmic or not rate else self._rounded(np.abs(length), dtype)
 
-    def _rounded(self, size: Any, dtype: DType) -> Any:
+    def _rounded(self, size: Any, dtype: DType) -> Array:
         eps = float(np.finfo(dtype).eps)
         return np.maximum(eps * size, np.minimum(eps, math.sqrt(eps) * size))
 
@@ -260,7 +260,7 @@ def restore(
             part[...] = lengths.to_entries(lengths.of_entries(part, absent) - shift)
 
 
-def _parts(A: Array, left: np.ndarray, above: np.ndarray) -> Any:
+def _parts(A: Array, left: np.ndarray, above: np.ndarray) -> Array:
     """(rows of A, h(i) − h(j)) a few rows at a time; h of its rows, and of its columns."""
     xp = module(A)
     (high, low), (high_j, low_j) = xp.asarray(left), xp.asarray(above)

@@ -6,8 +6,6 @@ like Floyd–Warshall, is three nested loops over A[i,j], A[i,k], A[k,j], and di
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..host.arrays import require_square, take_in
@@ -19,7 +17,7 @@ from ..host.types import Array
 _BLOCK = 32
 
 
-def lu(A: Array) -> tuple[Any, Any]:
+def lu(A: Array) -> tuple[Array, Array]:
     """A = L U without pivoting: L unit lower triangular, U upper triangular.
 
     Parameters
@@ -77,7 +75,7 @@ def lu(A: Array) -> tuple[Any, Any]:
         return taken.give_back(L, where="lu"), taken.give_back(xp.triu(F), where="lu")
 
 
-def _factored_on_device(A: Array) -> Any:
+def _factored_on_device(A: Array) -> Array:
     """L \\ U in float64: many updates round each entry, and float32 would lose digits."""
     from ..kernels.cuda.dense.lu import factor
 

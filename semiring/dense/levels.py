@@ -12,14 +12,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..algebra import dtypes
 from ..algebra.records import Semiring
 from ..algebra.units import exact
-from ..host.types import Array
+from ..host.types import Array, Scalar
 
 if TYPE_CHECKING:
     from ..kernels.contract import Backend
@@ -48,7 +48,7 @@ class Levels(ABC):
         self.joined = self.start = 0
 
     @cached_property
-    def unit(self) -> Any:
+    def unit(self) -> Scalar:
         """Unit that divides lengths of up to MOST units; None if there is none, or sums are rounded."""
         some = self._some()
         unit = common_unit(some[some != self.absent])
@@ -113,7 +113,7 @@ class Levels(ABC):
             reached = {k: R for k, R in reached.items() if k > level - self.widest or k in weights}
         raise AssertionError  # unreachable: lengths are endless
 
-    def _lengths(self) -> Iterator[Any]:
+    def _lengths(self) -> Iterator[Array]:
         """Lengths of 2, 3, … units, summed as walks are."""
         length = self.unit
         while True:
@@ -125,7 +125,7 @@ class Levels(ABC):
         """Sample of off-diagonal entries, on the host."""
 
     @abstractmethod
-    def _look(self, unit: Any) -> float:
+    def _look(self, unit: Scalar) -> float:
         """`widest`; 0 if a length is less than the unit, or no multiple of it while at most MOST units."""
 
     @abstractmethod
@@ -141,7 +141,7 @@ class Levels(ABC):
         """Number of pairs of the first level."""
 
     @abstractmethod
-    def _write(self, more: BitMatrix, fewer: BitMatrix, length: Any, out: Array) -> int:
+    def _write(self, more: BitMatrix, fewer: BitMatrix, length: Scalar, out: Array) -> int:
         """Write `length` at pairs of `more` not in `fewer`; number of pairs of `more`."""
 
     @abstractmethod
@@ -149,7 +149,7 @@ class Levels(ABC):
         """Finish after the last level."""
 
 
-def common_unit(lengths: np.ndarray) -> Any:
+def common_unit(lengths: np.ndarray) -> Scalar:
     """Unit that divides all lengths up to MOST times the least, a scalar; None if the least is over MOST units."""
     sizes = abs(lengths)
     least = sizes.min() if len(sizes) else 0
@@ -163,13 +163,13 @@ def common_unit(lengths: np.ndarray) -> Any:
     return lengths.dtype.type(least / units.min() * np.sign(lengths[0]))
 
 
-def _fits(unit: Any) -> bool:
+def _fits(unit: Scalar) -> bool:
     """Whether the dtype holds MOST units; integers must also fit float64."""
     most = (MOST + 2) * abs(float(unit))
     return most < (float(np.finfo(unit.dtype).max) if unit.dtype.kind == "f" else min(np.iinfo(unit.dtype).max, 2**53))
 
 
-def _exact(unit: Any) -> bool:
+def _exact(unit: Scalar) -> bool:
     """Whether sums of MOST units are exact."""
     if unit.dtype.kind != "f":
         return True

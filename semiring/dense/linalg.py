@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack, overload
+from types import ModuleType
+from typing import Literal, Unpack, overload
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..host.arrays import Taken, in_kind_of, output_of, require_square, take_in
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import came
-from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
+from ..host.types import Algebra, Array, ArrayLike, DType, Fields, InKind, Product, Ties
 from ..kernels.backend import device_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
@@ -47,10 +48,10 @@ def matmul(
     device: str | None = None,
     threads: int | None = None,
     ties: Ties = "one",
-    mask: Any = None,
+    mask: Array = None,
     complement: bool = False,
     witness: bool = False,
-) -> Any:
+) -> Array:
     """C ← A ⊗ B, or C ← C ⊕ A ⊗ B: the matrix product over a semiring, by `numpy.matmul`'s shape rules.
 
     Parameters
@@ -193,7 +194,7 @@ def matmul(
         return output.give_back(product, where="matmul")
 
 
-def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Array, options: Fields) -> tuple[Array, Array]:
     if out is not None and not (isinstance(out, tuple) and len(out) == 2):
         raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
     outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
@@ -206,16 +207,16 @@ def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Any, option
 
 def matvec(
     A: Array,
-    x: Any,
+    x: Array,
     semiring: Algebra = "min_plus",
     *,
     out: Array = None,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-    mask: Any = None,
+    mask: Array = None,
     complement: bool = False,
-) -> Any:
+) -> Array:
     """y ← A ⊗ x.
 
     Parameters
@@ -284,7 +285,7 @@ def power(
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Array:
     """Aᵏ = A ⊗ A ⊗ … ⊗ A by repeated squaring; A⁰ is `eye`.
 
     In min-plus, entry (i, j) is the length of the shortest walk from i to j of exactly k edges.
@@ -345,7 +346,7 @@ def power(
         return taken.give_back(result if wide == own else narrowed(result, own), where="power")
 
 
-def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> Any:
+def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> Array:
     result = None
     while k:
         if k & 1:
@@ -356,7 +357,7 @@ def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> A
     return _eye(len(A), s, A.dtype, module(A)) if result is None else result
 
 
-def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: Any = None) -> Any:
+def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: Array = None) -> Array:
     """Identity matrix: the semiring's one on the diagonal, its zero elsewhere.
 
     Parameters
@@ -406,7 +407,7 @@ def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: An
         return taken.give_back(_eye(n, s, dtype, module(taken.array)), where="eye")
 
 
-def _eye(n: int, s: Semiring, dtype: np.dtype, xp: Any) -> Any:
+def _eye(n: int, s: Semiring, dtype: np.dtype, xp: ModuleType) -> Array:
     memory.require(n * n * dtype.itemsize, "cpu" if xp is np else "cuda", where="eye", hint="Use fewer rows.")
     identity = xp.full((n, n), dtypes.zero(s, dtype), dtype=dtype)
     diagonal(identity)[...] = dtypes.one(s, dtype)

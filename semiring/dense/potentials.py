@@ -98,7 +98,7 @@ def potentials_of(A: Array, look: Survey, s: Semiring) -> Potentials | None:
     return Potentials(sign, -values if backwards else values, longest, bool(complete or (n + 1) * longest < most))
 
 
-def _search(A: Array, sign: int, floor: int) -> tuple[Any, int] | None:
+def _search(A: Array, sign: int, floor: int) -> tuple[Array, int] | None:
     """h and its least value; None below the floor or beyond the step limit, as for negative cycles."""
     if not isinstance(A, np.ndarray):
         from ..kernels.cuda.dense.lengths import potentials

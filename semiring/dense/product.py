@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ def multiplied(
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Array:
     """`matmul` of NumPy or CuPy arrays, into `out` or new memory on A's device."""
     shape = product_shape(A, B)
     A, B = common((A, B), s, dtype, where="matmul")
@@ -59,8 +58,8 @@ def multiplied(
 
 
 def _product(
-    A: Array, B: Array, added: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
-) -> Any:
+    A: Array, B: Array, added: Array, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
+) -> Array:
     """A ⊗ B, or added ⊕ A ⊗ B, on `device`, in new memory: the caller's `out` may alias an operand."""
     looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
     left, right, (product,) = as_matrices(A, B, shape, device, A.dtype)
@@ -108,7 +107,7 @@ def check_result(out: Array, A: Array, shape: tuple[int, ...], dtype: DType) -> 
 
 def as_matrices(
     A: Array, B: Array, shape: tuple[int, ...], device: str, *results: np.dtype
-) -> tuple[Any, Any, list[Any]]:
+) -> tuple[Array, Array, list[Array]]:
     """Operands, vectors as matrices, and memory for a product of `shape` in each of some dtypes (MemoryNeeded)."""
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
     full = *shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)], left.shape[-2], right.shape[-1]
@@ -153,7 +152,7 @@ def _while_looking(
     _last[kind] = found
 
 
-def each(results: tuple[Any, ...], left: Any, right: Any, axes: int = 2) -> Iterator[tuple[Any, ...]]:
+def each(results: tuple[Array, ...], left: Array, right: Array, axes: int = 2) -> Iterator[tuple[Array, ...]]:
     """(*results, A, B) for each index of the leading axes, A and B broadcast; the last `axes` axes stay."""
     if results[0].ndim == 2:
         yield *results, left, right
@@ -164,7 +163,7 @@ def each(results: tuple[Any, ...], left: Any, right: Any, axes: int = 2) -> Iter
         yield *(X[index] for X in results), left[index], right[index]
 
 
-def _multiply_each(ops: Backend, product: Any, left: Any, right: Any, accumulate: bool) -> None:
+def _multiply_each(ops: Backend, product: Array, left: Array, right: Array, accumulate: bool) -> None:
     """Multiply a batch in one call where results are new, else one by one."""
     together = not accumulate and ops.grain == 1 and product.ndim > 2
     for C, X, Y in each((product,), left, right, 3 if together else 2):
@@ -200,7 +199,7 @@ def product_shape(A: Array, B: Array) -> tuple[int, ...]:
     return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
 
 
-def common(operands: Sequence[Array], s: Semiring, dtype: DType, *, where: str) -> list[Any]:
+def common(operands: Sequence[Array], s: Semiring, dtype: DType, *, where: str) -> list[Array]:
     """Operands in one dtype of the semiring; DTypeError if they lie on CPU and GPU, or no dtype holds them."""
     first = operands[0]
     if any(isinstance(X, np.ndarray) != isinstance(first, np.ndarray) for X in operands):

@@ -15,6 +15,7 @@ from ..algebra.records import Semiring
 from ..algebra.selection import require_selection
 from ..host.errors import AlgebraError, DomainError
 from ..host.signals import load
+from ..host.types import Array, Scalar
 from ..kernels.cpu.processors import default_threads
 
 #: Lengths of integers that are counted; weights are at most a quarter of that.
@@ -77,7 +78,7 @@ class Ranking:
         costs[values == zero] = self._none
         return costs
 
-    def search(self, row: np.ndarray, source: int, target: int, limit: Any = None) -> Any:
+    def search(self, row: np.ndarray, source: int, target: int, limit: Scalar = None) -> Array:
         """A search for paths from source to target, whose `take` gives the next; `row` has distances from the source.
 
         Where ⊗ rounds, paths beyond a limit are cut off only if they are so by more than rounding.
@@ -88,7 +89,9 @@ class Ranking:
         found.far = far
         return found
 
-    def apart(self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Any, overlap: float) -> Any:
+    def apart(
+        self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Scalar, overlap: float
+    ) -> Array:
         """`search` for paths that share at most a part; `column` has the distances to the target.
 
         AlgebraError or DomainError if there is no length of which paths share a part.
@@ -109,7 +112,7 @@ class Ranking:
         where = source, target, self._bound(limit, d[target]), overlap
         return load("semiring.kernels.cpu.routes.apart").Apart(forth, back, numbers, twins, *where)
 
-    def _arcs(self, *parts: np.ndarray) -> Any:
+    def _arcs(self, *parts: np.ndarray) -> Array:
         return load("semiring.kernels.cpu.routes.ranked").arcs_of(*parts, self._none)
 
     @cached_property
@@ -131,7 +134,7 @@ class Ranking:
             d[beyond] = self._none
         return d, far
 
-    def _bound(self, limit: Any, best: Any) -> Any:
+    def _bound(self, limit: Scalar, best: Array) -> Array:
         """A limit as a cost, for paths of which the best costs so much."""
         if limit is None:
             return self._none
@@ -154,7 +157,7 @@ class Ranking:
                 out[k] = fold.accumulate(self.weights[steps[start : stop - 1]])[-1]
         return out
 
-    def refuse_cut(self, search: Any, limit: Any = None) -> None:
+    def refuse_cut(self, search: Any, limit: Scalar = None) -> None:
         """DomainError for a search that no limit ended, and that left out paths too long for integers."""
         if search.cut and limit is None:
             raise DomainError(
@@ -208,7 +211,7 @@ def take_all(searches: Sequence[Any], count: int, threads: int | None, heard: Ca
     while left:
         done: dict[int, bool] = {}
 
-        def advance(_: int, k: int, left: Sequence[Any] = left, done: dict[int, bool] = done) -> None:
+        def advance(_: int, k: int, left: Sequence[Array] = left, done: dict[int, bool] = done) -> None:
             done[k] = left[k].advance(count)
 
         run(advance, [(k,) for k in range(len(left))], threads)

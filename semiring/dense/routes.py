@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def of_rows(
     return P
 
 
-def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = None) -> Any:
+def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = None) -> Array:
     """Number of edges on each path: 0 from a vertex to itself, `NONE` where there is no path.
 
     P (m, n) int32, rows by `sources` (default: row r is source r); CuPy, for all sources, counts on the device.
@@ -61,7 +62,7 @@ def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = N
 
 
 def walks(
-    P: np.ndarray, rows: Any, sources: Any, targets: Any, *, threads: int | None = None
+    P: np.ndarray, rows: Array, sources: Array, targets: Array, *, threads: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Paths x from sources[x] to targets[x] in the trees P[rows[x]], as CSR (vertices int32, starts int64).
 
@@ -97,7 +98,7 @@ def lengths(
     A: Array = None,
     edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Array:
     """Weights of the paths in P: ⊗ of their edges, looked up in A or among `edges`.
 
     The semiring's zero where P has no path or a step is no edge. With CuPy arrays for all sources computed on the
@@ -122,7 +123,7 @@ def adjoint(
     names: Sequence[Any] | None = None,
     threads: int | None = None,
     device: str = "cpu",
-) -> Any:
+) -> Array:
     """Accumulator over best paths, ties shared: `Adjoint` of `semiring.{cpu,cuda}.routes.adjoint`.
 
     dtype: of the closure rows to come and of weights; edges: CSR (starts, heads, weights) without loops and parallels;
@@ -150,7 +151,7 @@ def _require_trees(wrong: int, where: str) -> None:
         raise DomainError(f"{where}: predecessors must lead back to their source, got others in row {wrong}.")
 
 
-def _kernels() -> Any:
+def _kernels() -> ModuleType:
     return load("semiring.kernels.cpu.routes.predecessors")
 
 
@@ -166,5 +167,5 @@ def _trees(P: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(P, np.int32)
 
 
-def _indices(values: Any) -> np.ndarray:
+def _indices(values: Array) -> np.ndarray:
     return np.ascontiguousarray(values, np.int64)

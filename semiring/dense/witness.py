@@ -25,12 +25,12 @@ def multiplied(
     A: Array,
     B: Array,
     s: Semiring,
-    out: tuple[Any, Any] = (None, None),
+    out: tuple[Array, Array] = (None, None),
     *,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """`matmul(…, witness=True)` of NumPy or CuPy arrays, each result into `out` or new memory."""
     require_selection(s, where="matmul: witness=True")
     shape = product_shape(A, B)
@@ -48,7 +48,9 @@ def multiplied(
     return C, K
 
 
-def _product(A: Any, B: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None) -> tuple[Any, Any]:
+def _product(
+    A: Array, B: Array, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
+) -> tuple[Array, Array]:
     if s.boolean:  # as numbers with −∞ for False
         numbers, absent = [X.astype(np.int16) for X in (A, B)], np.int16(np.iinfo(np.int16).min)
         left, right = (X + (np.int16(1) - X) * absent for X in numbers)
@@ -64,7 +66,7 @@ def _product(A: Any, B: Any, shape: tuple[int, ...], s: Semiring, device: str, t
     return C.reshape(shape), K.reshape(shape)
 
 
-def _by_keys(C: Any, K: Any, A: Any, B: Any, s: Semiring, looks: list[Survey]) -> bool:
+def _by_keys(C: Array, K: Array, A: Array, B: Array, s: Semiring, looks: list[Survey]) -> bool:
     """C and K by one int32 product of keys on a GPU: length · 2^b + k; False if keys do not fit.
 
     The least key has the least sum and, among those, the smallest k.

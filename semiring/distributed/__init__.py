@@ -5,7 +5,7 @@ from __future__ import annotations
 from .choosing import world
 from .comm import Comm, RankError, SingleProcess
 from .grid import Grid, Layout
-from .matrix import InMemory, LocalMatrix
+from .matrix import LocalMatrix
 from .world import World
 
-__all__ = ["Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "SingleProcess", "World", "world"]
+__all__ = ["Comm", "Grid", "Layout", "LocalMatrix", "RankError", "SingleProcess", "World", "world"]

@@ -11,6 +11,7 @@ import stat
 import sys
 import time
 from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 from ..host.errors import DeviceError
@@ -81,7 +82,7 @@ def wait_for_reader(descriptor: int, seconds: float) -> None:
             time.sleep(SLEEP)
 
 
-def mpi() -> Any:
+def mpi() -> ModuleType:
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as problem:

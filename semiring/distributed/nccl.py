@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class NcclComm(MpiComm):
             time.sleep(POLL)
 
 
-def _nccl() -> Any:
+def _nccl() -> ModuleType:
     from cupy.cuda import nccl
 
     if not nccl.available:

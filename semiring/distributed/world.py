@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..host.types import Fields
 from .comm import Comm, Found
 from .grid import Grid
 from .threads import run
@@ -22,7 +23,7 @@ class World(ABC):
     device: str
     local_ranks: tuple[int, ...]
     ranks_on_node: int
-    options: dict[str, Any]
+    options: Fields
 
     @property
     def in_one_process(self) -> bool:

@@ -52,7 +52,7 @@ class Taken(NamedTuple):
         view = self.array is self.source or not isinstance(self.array, np.ndarray) or self.array.base is not None
         return came if (self.made or not view) and not _is_half(self.source) else ""
 
-    def give_back(self, result: Any, *, where: str) -> Any:
+    def give_back(self, result: Any, *, where: str) -> Array:
         """Result in kind: same library, device and stream order; the source object if the result is in its memory.
 
         Raises DTypeError if that library lacks the dtype, as JAX without 64 bits.
@@ -75,13 +75,13 @@ class Taken(NamedTuple):
         return back
 
 
-def refuse_masked(source: Any, *, where: str, zero: str = "zero") -> None:
+def refuse_masked(source: Array, *, where: str, zero: str = "zero") -> None:
     """Raise DTypeError for a masked array, whose mask would be lost; `zero` is a suggested fill value."""
     if isinstance(source, np.ma.MaskedArray):
         raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled({zero}).")
 
 
-def take_in(source: Any, *, where: str) -> Taken:
+def take_in(source: Array, *, where: str) -> Taken:
     """Convert to a NumPy array, or a CuPy array if on a GPU, without needless copies.
 
     Accepts NumPy and CuPy arrays; anything with DLPack, tried first as it keeps stream order, or with
@@ -104,7 +104,7 @@ def take_in(source: Any, *, where: str) -> Taken:
             "Absent entries need a value: apsp.closure and apsp.shortest_paths take sparse matrices as graphs."
         )
     try:
-        array, made = _taken(source, where)
+        array, made = _as_array(source, where)
     except SemiringError:
         raise
     except Exception as error:  # any error of the other library
@@ -114,7 +114,7 @@ def take_in(source: Any, *, where: str) -> Taken:
     return Taken(array, source, made)
 
 
-def with_axes(source: Any, *, where: str) -> Any:
+def with_axes(source: Array, *, where: str) -> Array:
     """Array of any library unchanged; sequences, numbers and buffers as NumPy arrays, with errors of `take_in`."""
     is_array = hasattr(source, "ndim") and not isinstance(source, memoryview)
     return source if is_array else from_sequence(source, where=where)
@@ -155,12 +155,12 @@ def _place(array: Array) -> str:
     return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"
 
 
-def _is_list(source: Any) -> bool:
+def _is_list(source: Array) -> bool:
     """Whether a source is Python numbers, of no library."""
     return isinstance(source, (list, tuple, int, float))
 
 
-def _kind(source: Any) -> str:
+def _kind(source: Array) -> str:
     """Name of the library in whose kind results go back."""
     if _library(source) == "cupy":
         return "cupy"
@@ -197,11 +197,11 @@ def require_square(shape: tuple[int, ...], *, where: str, what: str = "A") -> No
         raise ShapeError(f"{where}: {what} must be square, (n, n), got shape {shape}.")
 
 
-def asarray(source: Any, *, where: str) -> Any:
+def asarray(source: Array, *, where: str) -> Array:
     return take_in(source, where=where).array
 
 
-def _taken(source: Any, where: str) -> tuple[Any, bool]:
+def _as_array(source: Array, where: str) -> tuple[Array, bool]:
     """NumPy or CuPy array, and whether it has its own memory."""
     if isinstance(source, np.ndarray):
         array: Any = np.asarray(source)
@@ -227,16 +227,16 @@ def _taken(source: Any, where: str) -> tuple[Any, bool]:
     return from_sequence(source, where=where), isinstance(source, (list, tuple))
 
 
-def _library(source: Any) -> str:
+def _library(source: Array) -> str:
     return type(source).__module__.partition(".")[0]
 
 
-def _is_half(source: Any) -> bool:
+def _is_half(source: Array) -> bool:
     """Whether the dtype is bfloat16, by the name that every library uses."""
     return str(getattr(source, "dtype", "")).rpartition(".")[2] == "bfloat16"
 
 
-def _namespace(source: Any) -> Any:
+def _namespace(source: Array) -> Any:
     """Array module of another library; None for NumPy, CuPy and others without one."""
     if isinstance(source, np.ndarray) or _library(source) in ("numpy", "cupy"):
         return None
@@ -247,13 +247,13 @@ def _namespace(source: Any) -> Any:
     return found if hasattr(found, "from_dlpack") else None
 
 
-def _is_tensor(source: Any) -> bool:
+def _is_tensor(source: Array) -> bool:
     """Whether this is an instance of a subclass of torch.Tensor, such as a parameter."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(source, getattr(torch, "Tensor", ()))
 
 
-def _not_exported(source: Any, error: Exception, where: str) -> DTypeError:
+def _not_exported(source: Array, error: Exception, where: str) -> DTypeError:
     way = "Convert it to a NumPy or CuPy array first."
     if getattr(source, "requires_grad", False):
         way = "Pass A.detach(): gradients go through apsp.closure and semiring.matmul alone."
@@ -271,7 +271,7 @@ def _wait() -> None:
     cupy.cuda.get_current_stream().synchronize()
 
 
-def _from_dlpack(source: Any) -> Any:
+def _from_dlpack(source: Array) -> Array:
     kind = int(source.__dlpack_device__()[0])
     if kind in (CPU, PINNED):
         return np.from_dlpack(source)
@@ -282,7 +282,7 @@ def _from_dlpack(source: Any) -> Any:
     raise DTypeError(f"DLPack data must be on a CPU or an NVIDIA GPU, got device type {kind}. Move it first.")
 
 
-def checked_sparse(source: Any, *, where: str) -> Any:
+def checked_sparse(source: Array, *, where: str) -> Array:
     """SciPy matrix whose compressed indices are validated, as SciPy's loops do not check them; else ShapeError."""
     if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
         return source
@@ -297,7 +297,7 @@ def checked_sparse(source: Any, *, where: str) -> Any:
     return same
 
 
-def consistent(A: Any, *, indices: bool = True) -> bool:
+def consistent(A: Array, *, indices: bool = True) -> bool:
     """Whether A is a well-formed csr matrix: its arrays aligned, contiguous, native, its pointers in order.
 
     With `indices`, also whether these are in range. A is not changed, and nothing is cached in it. If False,
@@ -321,7 +321,7 @@ def consistent(A: Any, *, indices: bool = True) -> bool:
     return bool(np.logical_and.reduce(start[1:] >= start[:-1]))
 
 
-def refuse_padding(source: Any, where: str) -> None:
+def refuse_padding(source: Array, where: str) -> None:
     """Raise ShapeError for zeros in BSR blocks: edges of weight 0, or padding. False is never an edge."""
     blocks = getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and source.dtype.kind != "b"
     if blocks and bool((source.data == 0).any()):

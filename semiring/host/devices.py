@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ INSTALL = (
 )
 
 
-def module(array: Array) -> Any:
+def module(array: Array) -> ModuleType:
     """numpy or cupy: the module of an array's functions."""
     if isinstance(array, np.ndarray):
         return np
@@ -29,12 +30,12 @@ def module(array: Array) -> Any:
     return cupy
 
 
-def diagonal(matrix: Array) -> Any:
+def diagonal(matrix: Array) -> Array:
     """Diagonal of a matrix as a writable view; compiles no indexing kernel."""
     return np.einsum("ii->i", matrix) if isinstance(matrix, np.ndarray) else matrix.diagonal()
 
 
-def to_device(array: Array, device: str) -> Any:
+def to_device(array: Array, device: str) -> Array:
     """NumPy or CuPy array on a device; itself if it is there."""
     if device == "cpu":
         return host(array)
@@ -74,7 +75,7 @@ def is_plain(array: Array) -> bool:
     return supported and array.dtype.kind in "biuf"
 
 
-def read_only(array: Array) -> Any:
+def read_only(array: Array) -> Array:
     """Read-only view; CuPy arrays, which have none, unchanged."""
     if isinstance(array, np.ndarray):
         array = array.view()

@@ -26,6 +26,7 @@ from typing import Any
 
 from .escaping import one_line
 from .spelling import shortened
+from .types import Fields, Values
 
 
 class SemiringError(Exception):
@@ -136,7 +137,7 @@ class VertexError(SemiringError, KeyError):
     __str__ = Exception.__str__  # KeyError would show the message quoted, as it does a key
 
 
-def _as_it_stood(kind: type[SemiringError], args: tuple[Any, ...], attributes: dict[str, Any]) -> SemiringError:
+def _as_it_stood(kind: type[SemiringError], args: Values, attributes: Fields) -> SemiringError:
     error = Exception.__new__(kind, *args)  # kind.__new__ may be that of MemoryError, which refuses others
     error.__dict__.update(attributes)
     return error

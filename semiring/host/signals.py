@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 from functools import cache, partial
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 from .compiling import uncounted
@@ -56,7 +56,7 @@ def _numbers() -> tuple[int, ...]:
 
 
 @cache
-def load(name: str) -> Any:
+def load(name: str) -> ModuleType:
     """Import a module of numba kernels, Ctrl-C deferred; DeviceError under NUMBA_DISABLE_JIT."""
     with uncounted:
         return undisturbed(partial(importlib.import_module, name))

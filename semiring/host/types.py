@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 if TYPE_CHECKING:
@@ -16,12 +16,28 @@ if TYPE_CHECKING:
 Array = Any
 #: Blocks of rows or of columns: (positions (k,), entries (k, n)).
 Blocks = Iterator[tuple[Array, Array]]
+#: Array, tensor or sparse matrix, of NumPy, CuPy, SciPy, PyTorch or JAX.
+Matrix = Any
 #: One entry: a NumPy scalar, or a Python number.
 Scalar = Any
 #: Anything NumPy accepts as a dtype; None where the data decide.
 DType = Any
 #: Vertex label: any hashable.
 Label = Any
+#: Label, or a list or array of labels, in NumPy or CuPy.
+Vertices = Any
+#: Anything that `apsp.as_graph` takes, before it is recognised.
+Input = Any
+#: Table of pandas, Polars or any library that narwhals reads.
+Frame = Any
+#: Axes, or a figure, of matplotlib.
+Axes = Any
+#: Values by name: keyword options, attributes, the content of a JSON object or of a pickle.
+Fields: TypeAlias = dict[str, Any]
+#: Values in order: arguments, keys, what `__reduce__` returns.
+Values: TypeAlias = tuple[Any, ...]
+#: Function of any signature.
+Function: TypeAlias = Callable[..., Any]
 #: Weights: attribute or column name, a rule, or None for unit weights.
 Weight = Any
 #: The names and aliases of the catalog.

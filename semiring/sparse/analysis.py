@@ -100,10 +100,6 @@ def analyse(A: Array, n: int | None = None, *, order: Any = "auto", threads: int
     threads : int, optional
         By default SEMIRING_NUM_THREADS, or one a processor; the result does not depend on it.
 
-    Returns
-    -------
-    Analysis
-
     Raises
     ------
     ShapeError, VertexError, DTypeError

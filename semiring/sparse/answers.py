@@ -18,24 +18,6 @@ class Pairs(ABC):
     def entry(self, i: int, j: int) -> Scalar:
         """A*[i, j], a scalar of the dtype; no row is computed.
 
-        Parameters
-        ----------
-        i, j : int
-
-        Returns
-        -------
-        scalar
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        entries : Many pairs.
-        Elimination.row, Elimination.column : Complete rows and columns.
-
         Notes
         -----
         Of an elimination two climbs that meet, at most 2 `Cost.climb` pairs, independent of n; of hub labels one pair a
@@ -51,27 +33,12 @@ class Pairs(ABC):
 
     @abstractmethod
     def entries(self, i: Array, j: Array) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j broadcast.
-
-        Parameters
-        ----------
-        i, j : int array_like
+        """A*[i[q], j[q]] for all q, an array: i and j broadcast.
 
         Returns
         -------
         array, of the broadcast shape of i and j
             Of an elimination on a GPU CuPy's; of hub labels there CuPy's if i or j is, else NumPy's.
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If an index lies outside 0 … n − 1, or the shapes do not broadcast.
-
-        See Also
-        --------
-        entry : A single pair.
-        Elimination.block : All pairs of given rows and columns.
-        Elimination.rows : Where most of a row is needed.
 
         Notes
         -----
@@ -92,25 +59,7 @@ class Columns(ABC):
 
     @abstractmethod
     def column(self, j: int) -> np.ndarray:
-        """A*[:, j], shape (n,): entries from every vertex to j.
-
-        Parameters
-        ----------
-        j : int
-
-        Returns
-        -------
-        array, shape (n,), on the device of the elimination or searches
-
-        Raises
-        ------
-        VertexError
-            If j lies outside 0 … n − 1.
-
-        See Also
-        --------
-        row : From one vertex to every other.
-        Elimination.entry, Elimination.panels : A single entry; all columns, streamed.
+        """A*[:, j], shape (n,): entries from every vertex to j, on the device of the elimination or searches.
 
         Notes
         -----
@@ -136,25 +85,6 @@ class Rows(ABC):
         i : int
         limit : float, optional
             Worse entries, or more hops, count as unreachable; the search ends there.
-
-        Returns
-        -------
-        array, shape (n,)
-
-        Raises
-        ------
-        VertexError, DomainError
-            If the source or the limit is invalid; DomainError also if a vertex within the limit is more hops away than
-            the dtype of `Hops` holds, 126 in int8 and 32,766 in int16.
-
-        See Also
-        --------
-        rows : Many rows, faster by the row.
-        Searches.column : From every vertex to one.
-
-        Notes
-        -----
-        O(n + arcs) if vertices are taken few times, as counts of hops always are.
 
         Examples
         --------
@@ -187,15 +117,6 @@ class Rows(ABC):
         indices, entries : arrays (k,), (k, n)
             Rows are contiguous. Memory is reused once nothing refers to a block.
 
-        Raises
-        ------
-        VertexError, DomainError, ShapeError
-            As `row`; ShapeError if the block is invalid.
-
-        See Also
-        --------
-        row, to_dense : A single row; all rows.
-
         Notes
         -----
         An arc is relaxed, or visited, for all sources of a batch at once. `Searches` from 128 sources on are delayed to
@@ -225,25 +146,6 @@ class Rows(ABC):
         callback : callable, optional
             `callback(done, total)`, in rows.
 
-        Returns
-        -------
-        array, shape (n, n)
-
-        Raises
-        ------
-        ShapeError, DTypeError, MemoryNeeded
-            If `out` has another shape or dtype, or the matrix does not fit.
-        DomainError
-            As `row`.
-
-        See Also
-        --------
-        rows, eliminate : Streamed; for roads and meshes.
-
-        Notes
-        -----
-        As `rows` of all sources; n² entries.
-
         Examples
         --------
         >>> import semiring
@@ -255,22 +157,6 @@ class Rows(ABC):
     @abstractmethod
     def batch(self, sources: int) -> int:
         """Number of sources searched at a time, on each thread or on the GPU, given `sources` in all.
-
-        Parameters
-        ----------
-        sources : int
-
-        Returns
-        -------
-        int
-
-        See Also
-        --------
-        rows : Uses this batch.
-
-        Notes
-        -----
-        O(1).
 
         Examples
         --------

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..host.arrays import check_out
 from ..host.memory import require
+from ..host.types import Array
 from ..kernels.cpu.pool import run
 from .buffers import LINE, Buffers
 
@@ -54,25 +55,25 @@ def batches(
             yield blocks.pop(0)
 
 
-def calls(sources: np.ndarray, rows: Any, batch: int) -> list[Call]:
+def calls(sources: np.ndarray, rows: Array, batch: int) -> list[Call]:
     """Calls for all sources, in order."""
     return [(sources[k : k + batch], rows[k : k + batch]) for k in range(0, len(sources), batch)]
 
 
-def together(sources: np.ndarray, rows: Any, batch: int, rank: np.ndarray) -> list[Call]:
+def together(sources: np.ndarray, rows: Array, batch: int, rank: np.ndarray) -> list[Call]:
     """Calls for all sources, grouped by rank."""
     order = np.argsort(rank[sources], kind="stable")
     return [(sources[part], [rows[k] for k in part]) for part in np.split(order, range(batch, len(order), batch))]
 
 
 def find(workers: Sequence[Worker], calls: Sequence[Call]) -> None:
-    def work(worker: int, sources: np.ndarray, rows: Any) -> None:
+    def work(worker: int, sources: np.ndarray, rows: Array) -> None:
         workers[worker](sources, rows)
 
     run(work, calls, len(workers))
 
 
-def table(out: Any, n: int, dtype: np.dtype) -> Any:
+def table(out: Array, n: int, dtype: np.dtype) -> Array:
     """n × n table: `out` after checks (ShapeError, DTypeError), or a new array if it fits (MemoryNeeded)."""
     if out is None:
         require(n * n * dtype.itemsize, where="to_dense", hint="rows() streams blocks of rows.")

@@ -18,7 +18,7 @@ from ..dense.cycles import Lengths
 from ..host.arrays import asarray
 from ..host.errors import MemoryNeeded, ShapeError
 from ..host.memory import require
-from ..host.types import Array, DType
+from ..host.types import Array, DType, Fields
 from ..kernels.backend import device_of
 from ..kernels.cpu.dense.backend import CpuBackend
 from ..kernels.cpu.kinds import choose
@@ -37,7 +37,7 @@ def eliminate(
     A: Array,
     semiring: str | Semiring = "min_plus",
     *,
-    weights: Any = None,
+    weights: Array = None,
     order: Any = "auto",
     dtype: DType = None,
     threads: int | None = None,
@@ -68,10 +68,6 @@ def eliminate(
     device : {"cpu", "cuda"}, optional
         Device of the numeric part; the CPU by default. On "cuda", the current GPU, results are CuPy arrays; order and
         structure are still found on the CPU.
-
-    Returns
-    -------
-    Elimination
 
     Raises
     ------
@@ -138,10 +134,28 @@ class Elimination(Queries):
     on_device : OnDevice or None
         The panels on a GPU.
 
+    Raises
+    ------
+    VertexError, ShapeError
+        In `row`, `column`, `entry` and `entries`, if an index lies outside 0 … n − 1, or shapes do not broadcast.
+    ShapeError, DTypeError, DomainError
+        In `matvec` and `rmatvec`, if x has another shape, or values that the dtype or the semiring does not hold.
+
     See Also
     --------
     eliminate : Constructor.
-    HubLabels : Any pair in less than a microsecond.
+    entry, entries, block : Single entries; the submatrix of given rows and columns.
+    row, rows, column : Complete rows, in a given order, and columns.
+    panels, reduced, to_dense : All of A*: streamed in the fastest order, reduced on the threads that swept it, whole.
+    matvec, rmatvec : Products with A* from either side; `semiring.matvec` is for dense matrices.
+    hub_labels, HubLabels : Any pair in less than a microsecond.
+    apsp.closure, apsp.shortest_paths : Closure of a dense matrix; `Result.reduce` and `Result.update`, by label.
+
+    Notes
+    -----
+    `row`, `column` and each of `rows` take `Cost.sweep` pairs, and `Cost.climb` at most; `rows` holds n · `block`
+    entries. `panels` and `reduced` take n `Cost.sweep` pairs in all and `workspace` bytes, `to_dense` as many and n²
+    entries, `matvec` and `rmatvec` about `Cost.fill` pairs a column of x.
 
     Examples
     --------
@@ -155,7 +169,7 @@ class Elimination(Queries):
     def __init__(
         self,
         analysis: Analysis,
-        weights: Any,
+        weights: Array,
         semiring: Semiring,
         *,
         dtype: DType = None,
@@ -209,7 +223,7 @@ class Elimination(Queries):
 
     @classmethod
     def from_arrays(
-        cls, rows: Any, cols: Any, weights: Any, n: int, semiring: str | Semiring = "min_plus", *,
+        cls, rows: Array, cols: Array, weights: Array, n: int, semiring: str | Semiring = "min_plus", *,
         order: Any = "auto", dtype: DType = None, threads: int | None = None, check: bool = True,
         device: str | None = None,
     ) -> Elimination:  # fmt: skip
@@ -222,10 +236,6 @@ class Elimination(Queries):
         n : int
         semiring, order, dtype, threads, check, device
             As in `eliminate`, with its errors.
-
-        Returns
-        -------
-        Elimination
 
         Raises
         ------
@@ -251,12 +261,12 @@ class Elimination(Queries):
         analysis = Analysis(tails, heads, n, order, threads_of(threads, "from_arrays"))
         return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         # A kind names a declaration of this process, and workspaces hold its machine code.
         omitted = "_kind", "_free", "_changes", "_kept"
         return {k: v for k, v in vars(self).items() if k not in omitted} | {"_by_front": self.weights_by_front}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         kind = choose(state["semiring"], state["dtype"], state["_nonnegative"])
         vars(self).update(state, _kind=kind, _free=[], _changes=None, _kept=None)
 
@@ -284,7 +294,7 @@ class Elimination(Queries):
         """Weights in the order of `analysis.arcs`, front by front."""
         return self._by_front if self._kept is None else self._kept.weights
 
-    def update(self, weights: Any, arcs: Any = None) -> Elimination:
+    def update(self, weights: Array, arcs: Array = None) -> Elimination:
         """Refactorise with new weights: same symbolic structure, new values.
 
         Parameters
@@ -335,7 +345,7 @@ class Elimination(Queries):
                 return found
             weights = self.weights.copy()
             weights[index] = values
-        options: dict[str, Any] = {"dtype": self.dtype, "threads": self._threads, "check": self._check}
+        options: Fields = {"dtype": self.dtype, "threads": self._threads, "check": self._check}
         return Elimination(self.analysis, weights, self.semiring, **options, device=self.device)
 
     def hub_labels(self, like: HubLabels | None = None) -> HubLabels:
@@ -460,7 +470,7 @@ _SHARED = "n", "semiring", "dtype", "analysis", "device", "on_device", "_threads
 _keeping = threading.Lock()
 
 
-def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:
+def _values(weights: Array, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:
     """Weights on the host in a dtype of the semiring; ShapeError unless one an arc."""
     values = asarray(weights, where="eliminate")
     values = values if isinstance(values, np.ndarray) else values.get()  # weights are surveyed on the host

@@ -16,6 +16,7 @@ from ..algebra.ranges import cut
 from ..algebra.units import exact
 from ..dense.cycles import Lengths
 from ..host.memory import require
+from ..host.types import Array, DType
 from ..kernels.cpu.code import CALL, Entry, gain, machine_code
 from ..kernels.cpu.kinds import Kind, choose
 from ..kernels.cpu.pool import run
@@ -67,7 +68,9 @@ def worthwhile(E: Elimination, arcs: int, sources: int) -> bool:
     return ELIMINATED * E.cost.elimination + swept < ALONE * sources * (arcs + 16 * E.n)
 
 
-def flows(E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, threads: int | None = None) -> Any:
+def flows(
+    E: Elimination, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, threads: int | None = None
+) -> Array:
     """`Flows` of an elimination, on its device; unusable unless `suitable`."""
     if E.on_device is None:
         return Flows(E, tails, heads, weights, threads)
@@ -255,7 +258,7 @@ class Flows:
         out[arcs.arc] = carried
         return out
 
-    def _use(self, dtype: Any) -> None:
+    def _use(self, dtype: DType) -> None:
         """Choose the dtype and reset all sums."""
         self.dtype = np.dtype(dtype)
         self.kind = choose(get("min_plus"), self.dtype, True)

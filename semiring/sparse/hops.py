@@ -53,13 +53,22 @@ class Hops(Rows):
     ------
     ShapeError, VertexError, DTypeError
         As `analyse`; DTypeError also for an unsupported dtype, or a float one that cannot hold n − 1 hops.
+    VertexError, DomainError, ShapeError
+        In `row`, `rows` and `to_dense`, if a source, the limit or the block is invalid; DomainError also if a vertex
+        within the limit is more hops away than the dtype holds, 126 in int8 and 32,766 in int16.
     MemoryNeeded
-        If the searches do not fit.
+        If the searches do not fit, or the result of `to_dense`.
+
+    See Also
+    --------
+    row, rows, to_dense, batch : One row; blocks of rows; all, as one matrix; the number of sources of a batch.
+    Searches, eliminate : Arcs with weights; roads and meshes.
 
     Notes
     -----
     Multi-source breadth-first search (Then et al. 2014), pushed along arcs or pulled, whichever meets fewer (Beamer et
-    al. 2012). For graphs of small diameter; on roads and meshes `eliminate` with unit weights is faster.
+    al. 2012). For graphs of small diameter; on roads and meshes `eliminate` with unit weights is faster. `row` and each
+    of `to_dense` take O(n + arcs), `batch` O(1).
 
     Examples
     --------

@@ -27,6 +27,7 @@ from ..algebra.records import Semiring
 from ..host.devices import host
 from ..host.errors import AlgebraError, VertexError
 from ..host.memory import require
+from ..host.types import Array, Fields, Scalar
 from ..kernels.cpu.code import CALL, gain, machine_code
 from ..kernels.cpu.kinds import Kind, choose, raw
 from ..kernels.cpu.pool import run
@@ -114,6 +115,16 @@ class HubLabels(Pairs):
         Path length above the topmost node of each number; a power of two in size.
     threads : int
         Threads of batch queries.
+
+    Raises
+    ------
+    VertexError, ShapeError
+        In `entry` and `entries`, if an index lies outside 0 … n − 1, or shapes do not broadcast.
+
+    See Also
+    --------
+    entry, entries, of_arrays : A pair; many; labels from stored arrays.
+    Elimination.hub_labels, Elimination.block : Labels from an elimination; all pairs of given rows and columns.
     """
 
     def __init__(
@@ -170,20 +181,12 @@ class HubLabels(Pairs):
         out, into, places, base : arrays
             As the attributes of `HubLabels`.
 
-        Returns
-        -------
-        HubLabels
-
         Raises
         ------
         ValueError
             If the arrays are inconsistent.
         AlgebraError
             If the semiring has no hub labels.
-
-        See Also
-        --------
-        Elimination.hub_labels : Labels from an elimination.
 
         Notes
         -----
@@ -216,12 +219,12 @@ class HubLabels(Pairs):
             raise ValueError("hub labels: places must lie within the labels, and numbers in the tree")
         return cls(semiring, out, into, places, base, threads=default_threads())
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         nonnegative = self._kind is not choose(self.semiring, self.dtype, False)
         arrays = {"labels": self._labels.arrays, "nonnegative": nonnegative}
         return {k: v for k, v in vars(self).items() if k[0] != "_"} | arrays
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         nonnegative = state.pop("nonnegative")
         labels = Pages(state.pop("labels"))
         vars(self).update(state, _made=None, _labels=labels)
@@ -239,7 +242,7 @@ class HubLabels(Pairs):
         """Bytes of labels and tables, including pages shared with other labels."""
         return 2 * self._labels.entries * self.dtype.itemsize + self.places.nbytes + self.base.nbytes
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         try:
             u, v = i.__index__(), j.__index__()
         except AttributeError:
@@ -248,7 +251,7 @@ class HubLabels(Pairs):
             raise VertexError(f"entry: vertices must lie in 0 … {self.n - 1}, got {u} and {v}.")
         return self._entry(u, v)
 
-    def _entry(self, u: int, v: int) -> Any:
+    def _entry(self, u: int, v: int) -> Scalar:
         try:
             found, address = self._free.pop()
         except IndexError:
@@ -259,7 +262,7 @@ class HubLabels(Pairs):
         self._free.append((found, address))
         return entry
 
-    def entries(self, i: Any, j: Any) -> np.ndarray:
+    def entries(self, i: Array, j: Array) -> np.ndarray:
         i, j = paired(i, j, self.n)
         sources, targets, out = (np.ascontiguousarray(x).reshape(-1) for x in (i, j, np.empty(i.shape, self.dtype)))
         threads = self.threads if i.size > FEW else 1
@@ -291,10 +294,10 @@ class LabelsOnDevice(HubLabels):
     def nbytes(self) -> int:
         return self._labels.nbytes
 
-    def _entry(self, u: int, v: int) -> Any:
+    def _entry(self, u: int, v: int) -> Scalar:
         return self.entries([u], [v])[0]
 
-    def entries(self, i: Any, j: Any) -> Any:
+    def entries(self, i: Array, j: Array) -> Array:
         """`HubLabels.entries` on the GPU; NumPy result unless i or j is CuPy's."""
         import cupy
 

@@ -55,7 +55,7 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Or
             numbers[first : first + G.inner] = own[: G.inner] + np.where(own[: G.inner] >= 0, np.int32(added), 0)
     last, above = graphs[0], [G.above for G in graphs]
     if len(parts) > 1:
-        last, left = quotient.united(parts, start, heads, frozen, place)
+        last, left = quotient.join(parts, start, heads, frozen, place)
         number = (first + nodes for first, nodes in zip(offset, left, strict=False))
         name = np.concatenate([np.arange(offset[-1], len(vertex)), *number]).astype(np.int32)
         absorbed, pivot = np.flatnonzero(last.into >= 0), np.flatnonzero(last.step >= 0)

@@ -12,7 +12,7 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.routes import voronoi
 from ..kernels.cpu.routes.code import compiled
 from ..kernels.cpu.routes.predecessors import beats_one
-from .nearby import Edges, Nearby
+from .lazy import Edges, Lazy
 from .queries import Queries
 
 #: Kernel signatures after the kind (`cpu.routes.code`).
@@ -26,7 +26,7 @@ def best_path(E: Queries, u: int, v: int, edges: Edges) -> list[int] | None:
     selects. edges: CSR by tail (starts int64, heads int32, weights in E's dtype).
     """
     with E._sweepers(1) as (sweeper,):
-        return Nearby.of(sweeper).search(u, v, edges)
+        return Lazy.of(sweeper).search(u, v, edges)
 
 
 def predecessor_paths(
@@ -48,7 +48,7 @@ def predecessor_paths(
     with E._sweepers(threads) as workers:
 
         def work(worker: int, start: int, stop: int) -> None:
-            found[start] = Nearby.of(workers[worker]).walk_back(
+            found[start] = Lazy.of(workers[worker]).walk_back(
                 sources[start:stop], targets[start:stop], edges, counts[start:stop]
             )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -69,12 +68,12 @@ def shares(count: int, parts: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def indices(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
+def indices(x: Array, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
     """Vertices (or `what`) as int64, any shape; VertexError unless integers in 0 … n − 1."""
     return checked(x, n, where=where, what=what).astype(np.int64, copy=False)
 
 
-def checked(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
+def checked(x: Array, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
     """Validate; return unchanged."""
     array = np.asarray(x)
     if array.size == 0:
@@ -87,11 +86,11 @@ def checked(x: Any, n: int, *, where: str, what: str = "vertices") -> np.ndarray
     return array
 
 
-def paired(i: Any, j: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+def paired(i: Array, j: Array, n: int) -> tuple[np.ndarray, np.ndarray]:
     return together(*(indices(x, n, where="entries") for x in (i, j)))
 
 
-def together(i: Array, j: Array) -> tuple[Any, Any]:
+def together(i: Array, j: Array) -> tuple[Array, Array]:
     """Broadcast two arrays; ShapeError if impossible."""
     try:
         i, j = np.broadcast_arrays(i, j)
@@ -102,14 +101,14 @@ def together(i: Array, j: Array) -> tuple[Any, Any]:
     return i, j
 
 
-def rows_wanted(sources: Any, n: int, block: int | None) -> np.ndarray:
+def rows_wanted(sources: Array, n: int, block: int | None) -> np.ndarray:
     """Sources of requested rows, by default all; VertexError or ShapeError for invalid sources or block."""
     if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
         raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
     return np.arange(n) if sources is None else indices(sources, n, where="rows").ravel()
 
 
-def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
+def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Array, int]:
     """(rows, columns, values, n) of a sparse matrix or a pair of arrays: all stored entries."""
     if isinstance(A, tuple) and len(A) == 2:
         rows, cols = (np.asarray(x) for x in A)

@@ -16,6 +16,7 @@ from ..algebra.survey import fast, survey
 from ..host.arrays import asarray, check_out
 from ..host.errors import DeviceError, ShapeError, VertexError
 from ..host.memory import require
+from ..host.types import Array, Scalar
 from ..kernels.cpu.kinds import Kind, choose
 from ..kernels.cpu.pool import run
 from ..kernels.cpu.sparse.strips import wide
@@ -24,7 +25,7 @@ from .analysis import Analysis
 from .answers import Columns, Pairs
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
-from .nearby import Nearby
+from .lazy import Lazy
 from .pattern import indices, paired, rows_wanted
 from .structure import Cost
 from .sweep import LANES, Sweeper
@@ -80,28 +81,7 @@ class Queries(Pairs, Columns):
         return self.analysis.structure.permutation
 
     def row(self, i: int) -> np.ndarray:
-        """A*[i, :], shape (n,).
-
-        Parameters
-        ----------
-        i : int
-
-        Returns
-        -------
-        array, shape (n,), on the device of the elimination
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-
-        See Also
-        --------
-        rows, column, entry : Many rows (faster by the row); a column; a single entry.
-
-        Notes
-        -----
-        `Cost.sweep` pairs, and `Cost.climb` at most; n entries.
+        """A*[i, :], shape (n,), on the device of the elimination.
 
         Examples
         --------
@@ -115,7 +95,7 @@ class Queries(Pairs, Columns):
     def column(self, j: int) -> np.ndarray:
         return self._single(self._vertex(j, "column"), mirrored=True)
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         ends = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
         if self.on_device is not None:
             return self.on_device.entries(ends[:1], ends[1:]).get()[0]
@@ -124,7 +104,7 @@ class Queries(Pairs, Columns):
             sweeper.pairs(ends[:1], ends[1:], out)
         return out[0]
 
-    def entries(self, i: Any, j: Any) -> np.ndarray:
+    def entries(self, i: Array, j: Array) -> np.ndarray:
         i, j = paired(i, j, self.n)
         sources, targets = i.ravel(), j.ravel()
         if self.on_device is not None:
@@ -151,39 +131,25 @@ class Queries(Pairs, Columns):
                     workers[worker].pairs(*part, out[start:stop])
                 else:
                     ends = part[::-1] if mirrored else part
-                    Nearby.of(workers[worker]).entries(*ends, out[start:stop], mirrored=mirrored)
+                    Lazy.of(workers[worker]).entries(*ends, out[start:stop], mirrored=mirrored)
 
             run(work, list(pairwise(parts)), threads)
         if order is not None:
             out[order] = out.copy()
         return out.reshape(i.shape)
 
-    def block(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[k], j[l]] for all k and l: the submatrix of rows i and columns j.
+    def block(self, i: Array, j: Array) -> np.ndarray:
+        """A*[i[k], j[l]] for all k and l, shape (len(i), len(j)): the submatrix of rows i and columns j.
 
         Parameters
         ----------
         i, j : int array_like
             One-dimensional, in any order, with or without repeats.
 
-        Returns
-        -------
-        array, shape (len(i), len(j)), on the device of the elimination
-
         Raises
         ------
         VertexError, MemoryNeeded
             If an index lies outside 0 … n − 1, or the block does not fit.
-
-        See Also
-        --------
-        entries : Arbitrary pairs.
-        rows : Complete rows.
-
-        Notes
-        -----
-        For each of i, or of j if these are fewer, a climb and a sweep along the root paths of the others: at most
-        `Cost.climb` and `Cost.sweep` pairs.
 
         Examples
         --------
@@ -212,7 +178,7 @@ class Queries(Pairs, Columns):
         found = found[line] if len(distinct) == len(others) else found[line[:, None], other]
         return np.ascontiguousarray(found.T) if mirrored else found
 
-    def rows(self, sources: Any = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def rows(self, sources: Array = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
 
         Parameters
@@ -231,15 +197,6 @@ class Queries(Pairs, Columns):
         ------
         VertexError, ShapeError
             If an index lies outside 0 … n − 1, or block is not a positive integer.
-
-        See Also
-        --------
-        panels, reduced : All rows, in the fastest order.
-        row : A single row.
-
-        Notes
-        -----
-        `Cost.sweep` pairs a row; memory for n · `block` entries.
 
         Examples
         --------
@@ -267,16 +224,6 @@ class Queries(Pairs, Columns):
         ------
         indices, panel : arrays (k,), (n, k)
             Memory is reused once nothing refers to a panel.
-
-        See Also
-        --------
-        reduced : Panels reduced on the threads that computed them.
-        rows : In a given order.
-        to_dense : As one matrix.
-
-        Notes
-        -----
-        n `Cost.sweep` pairs in all; `workspace` bytes.
 
         Examples
         --------
@@ -326,15 +273,6 @@ class Queries(Pairs, Columns):
         ------
         indices, reduced : array (k,), return value of `of`
 
-        See Also
-        --------
-        panels : The panels themselves.
-        apsp.shortest_paths : `Result.reduce`, by label.
-
-        Notes
-        -----
-        n `Cost.sweep` pairs in all; `workspace` bytes.
-
         Examples
         --------
         >>> import semiring
@@ -372,23 +310,10 @@ class Queries(Pairs, Columns):
         out : array, shape (n, n), optional
             In the dtype of the elimination.
 
-        Returns
-        -------
-        array, shape (n, n)
-
         Raises
         ------
         ShapeError, DTypeError, MemoryNeeded
             If `out` has another shape or dtype, or A* does not fit; before any work.
-
-        See Also
-        --------
-        panels, rows : Streamed.
-        apsp.closure : Closure of a dense matrix.
-
-        Notes
-        -----
-        n `Cost.sweep` pairs; n² entries.
 
         Examples
         --------
@@ -415,30 +340,8 @@ class Queries(Pairs, Columns):
                 out[index] = block
         return out
 
-    def matvec(self, x: Any) -> np.ndarray:
-        """A* ⊗ x, for x of shape (n,) or (n, k).
-
-        Parameters
-        ----------
-        x : array_like, shape (n,) or (n, k)
-
-        Returns
-        -------
-        array, shape of x
-
-        Raises
-        ------
-        ShapeError, DTypeError, DomainError
-            If x has another shape, or values that the dtype or the semiring does not hold.
-
-        See Also
-        --------
-        rmatvec : Product from the left.
-        semiring.matvec : Dense matrices.
-
-        Notes
-        -----
-        About `Cost.fill` pairs a column of x.
+    def matvec(self, x: Array) -> np.ndarray:
+        """A* ⊗ x, in the shape of x, (n,) or (n, k).
 
         Examples
         --------
@@ -449,29 +352,8 @@ class Queries(Pairs, Columns):
         """
         return self._product(x, "matvec", mirrored=True)
 
-    def rmatvec(self, x: Any) -> np.ndarray:
-        """(xᵀ ⊗ A*)ᵀ, for x of shape (n,) or (n, k).
-
-        Parameters
-        ----------
-        x : array_like, shape (n,) or (n, k)
-
-        Returns
-        -------
-        array, shape of x
-
-        Raises
-        ------
-        ShapeError, DTypeError, DomainError
-            If x has another shape, or values that the dtype or the semiring does not hold.
-
-        See Also
-        --------
-        matvec : Product from the right.
-
-        Notes
-        -----
-        About `Cost.fill` pairs a column of x.
+    def rmatvec(self, x: Array) -> np.ndarray:
+        """(xᵀ ⊗ A*)ᵀ, in the shape of x, (n,) or (n, k).
 
         Examples
         --------
@@ -539,7 +421,7 @@ class Queries(Pairs, Columns):
 
             run(work, [(k, min(k + batch, len(lines))) for k in range(0, len(lines), batch)], threads)
 
-    def _product(self, x: Any, where: str, *, mirrored: bool) -> np.ndarray:
+    def _product(self, x: Array, where: str, *, mirrored: bool) -> np.ndarray:
         x = asarray(x, where=where)
         x = x if isinstance(x, np.ndarray) else x.get()
         if x.ndim not in (1, 2) or len(x) != self.n:
@@ -564,7 +446,7 @@ class Queries(Pairs, Columns):
             out[:, start : start + self._lanes] = panel[:, : part.shape[1]]
         return out[:, 0] if values.ndim == 1 else out
 
-    def _vertex(self, i: Any, where: str) -> int:
+    def _vertex(self, i: Array, where: str) -> int:
         try:
             vertex = i.__index__()
         except AttributeError:

@@ -146,7 +146,7 @@ def parts(start: np.ndarray, heads: np.ndarray, threads: int) -> tuple[list[Part
     return [made[low] for low, _ in ranges], outer, place
 
 
-def united(
+def join(
     parts: list[Part], start: np.ndarray, heads: np.ndarray, frozen: np.ndarray, place: np.ndarray
 ) -> tuple[Quotient, list[np.ndarray]]:
     """Final quotient graph of all remainders, frozen vertices first, eliminated; and the nodes left of each part."""

@@ -12,6 +12,7 @@ import numpy as np
 from ..dense.acyclic import acyclic_strips, close_acyclic
 from ..dense.bits import BitMatrix
 from ..host.signals import load
+from ..host.types import Fields
 
 #: Pairs of a thread at a time; steps of a call into compiled code, so that Ctrl-C is handled; bytes of a strip of bits.
 PAIRS, STEPS, STRIP = 1 << 14, 1 << 22, 1 << 27
@@ -52,7 +53,7 @@ class ReachIndex:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """State without workspace."""
         return {**vars(self), "_spaces": [], "on_devices": {}}
 

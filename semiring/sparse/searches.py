@@ -18,6 +18,7 @@ from ..dense.cycles import Lengths, searchable
 from ..host.arrays import consistent, refuse_masked
 from ..host.errors import AlgebraError, DomainError, DTypeError, ShapeError
 from ..host.memory import require
+from ..host.types import Array, DType, Fields, Scalar
 from ..kernels.backend import device_of
 from ..kernels.cpu.code import machine_code
 from ..kernels.cpu.kinds import choose, raw
@@ -92,25 +93,27 @@ class Searches(Rows, Columns):
     AlgebraError
         If the semiring is none of these.
     ShapeError, VertexError, DomainError
-        As `eliminate`.
+        As `eliminate`; in `column`, `row`, `rows` and `to_dense`, if an index, the limit or the block is invalid.
     DTypeError
         If an integer dtype does not hold the sum of the heaviest arcs out of every vertex: a best walk might overflow.
     DivergenceError
         If A* does not exist; in min-plus a NegativeCycleError.
     MemoryNeeded
-        If the searches do not fit.
+        If the searches do not fit, or the result of `to_dense`.
 
     See Also
     --------
-    Hops : Arcs without weights.
-    eliminate : Roads and meshes; any semiring.
+    row, rows, column, to_dense, batch : A row, blocks of rows, a column, all; the number of sources of a batch.
+    order, effort : Rows in an order that suits batches; work of few sources, from which to predict that of many.
+    Hops, eliminate : Arcs without weights; roads and meshes, any semiring.
 
     Notes
     -----
-    Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), relax an arc for 32 sources at once. A row
-    takes O(arcs) if vertices are taken few times, usually two or three in graphs of small diameter; memory is 32
-    entries a vertex and thread. Arcs that improve walks are first made non-negative by potentials (Johnson 1977), in
-    float64 or int64. Where ⊗ selects, ranks of weights are searched instead.
+    Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), relax an arc for 32 sources at once. `row`,
+    each of `to_dense`, and `column`, on reversed arcs, take O(n + arcs) if vertices are taken few times, usually two or
+    three in graphs of small diameter, `batch` O(1); memory is 32 entries a vertex and thread. Arcs that improve walks
+    are first made non-negative by potentials (Johnson 1977), in float64 or int64. Where ⊗ selects, ranks of weights are
+    searched instead.
 
     Examples
     --------
@@ -122,12 +125,12 @@ class Searches(Rows, Columns):
 
     def __init__(
         self,
-        A: Any,
+        A: Array,
         semiring: str | Semiring = "min_plus",
         *,
         n: int | None = None,
-        weights: Any = None,
-        dtype: Any = None,
+        weights: Array = None,
+        dtype: DType = None,
         threads: int | None = None,
         potentials: np.ndarray | None = None,
         device: str | None = None,
@@ -297,11 +300,11 @@ class Searches(Rows, Columns):
 
     @cached_property
     def _turned(self) -> Searches:
-        options: dict[str, Any] = {"dtype": self.dtype, "threads": self._threads, "device": self.device}
+        options: Fields = {"dtype": self.dtype, "threads": self._threads, "device": self.device}
         return Searches((self._heads, self._tails), self.semiring, n=self.n, weights=self._values, **options)
 
     def rows(
-        self, sources: Any = None, *, limit: float | None = None, block: int | None = None
+        self, sources: Array = None, *, limit: float | None = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         wanted = rows_wanted(sources, self.n, block)
         if limit is not None and math.isnan(limit):
@@ -330,20 +333,12 @@ class Searches(Rows, Columns):
         return self._landmark if count < GROWN else self._aligned
 
     def order(self) -> np.ndarray:
-        """All vertices in an order whose neighbours suit one batch.
-
-        Returns
-        -------
-        int64 array, shape (n,)
+        """All vertices, int64 (n,), in an order whose neighbours suit one batch.
 
         Raises
         ------
         MemoryNeeded
             If the search from the landmark does not fit.
-
-        See Also
-        --------
-        rows : Rows in any order.
 
         Notes
         -----
@@ -411,7 +406,7 @@ class Searches(Rows, Columns):
             return int(self._gpu.batch(sources))
         return self._lanes if sources > FEW else FEW
 
-    def effort(self, sources: Any) -> tuple[int, int]:
+    def effort(self, sources: Array) -> tuple[int, int]:
         """Work of a batch of few searches, from which to predict that of many.
 
         Parameters
@@ -428,10 +423,6 @@ class Searches(Rows, Columns):
         ------
         VertexError
             If a source lies outside 0 … n − 1.
-
-        See Also
-        --------
-        rows : The searches themselves.
 
         Notes
         -----
@@ -495,13 +486,13 @@ class _Graph(NamedTuple):
     weights: np.ndarray
 
 
-def _ends(values: np.ndarray) -> tuple[Any, Any]:
+def _ends(values: np.ndarray) -> tuple[Scalar, Scalar]:
     if not len(values):
         return values.dtype.type(0), values.dtype.type(0)
     return np.minimum.reduce(values), np.maximum.reduce(values)
 
 
-def _in_order(A: Any) -> bool:
+def _in_order(A: Array) -> bool:
     """Whether A is a consistent, square csr matrix whose arcs 32 bits count."""
     return consistent(A) and A.shape[0] == A.shape[1] < 2**31 - 1 and len(A.indices) < 2**30
 
@@ -555,7 +546,7 @@ class _Search:
         self.search, self.transpose = _code(self.width), machine_code(movers.transpose, self.raw, "iiiiii")
         self.relaxed = 0
 
-    def run(self, sources: np.ndarray, rows: Any) -> None:
+    def run(self, sources: np.ndarray, rows: Array) -> None:
         late = np.zeros(len(sources)) if self.delays is None else self.delays[sources] - self.delays[sources].min()
         self.order[: len(sources)] = self.shift + late
         most = int(max(-1, min(self.furthest + float(late.max()), LAST)))

@@ -167,7 +167,7 @@ def locked(file: Path, name: str) -> int | None:
             problem = f"it is claimed by another user, or its directory is read-only; that user can remove {file}"
             raise PermissionError(error.errno, problem, name) from error
         try:
-            if not _taken(lock):
+            if not _try_lock(lock):
                 owner = os.read(lock, 200).decode(errors="replace").strip() or "whose number is not known"
                 problem = f"another process is writing it, {owner}: wait until it has ended, or name another place"
                 raise OSError(errno.EBUSY, problem, name)
@@ -186,7 +186,7 @@ def locked(file: Path, name: str) -> int | None:
         os.close(lock)
 
 
-def _taken(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     """Try to lock an open file; the lock ends when the file is closed."""
     try:
         if sys.platform == "win32":

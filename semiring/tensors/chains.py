@@ -5,8 +5,6 @@ On a GPU one launch, a thread block a sequence; on the host one product of all s
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..algebra.catalog import log_plus
@@ -15,13 +13,13 @@ from ..algebra.survey import survey
 from ..host.devices import module
 from ..host.errors import AlgebraError
 from ..host.signals import load
-from ..host.types import Array
+from ..host.types import Array, Matrix
 from ..kernels.backend import bind
 from .elementwise import Arrays
 from .gradients import softsum
 
 
-def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[Any, Any]:
+def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[Matrix, Matrix]:
     """States x of all steps, and the shift to add to each row of x over (logaddexp, +).
 
     E (batch, steps, states): scores, those of the first step are the initial values. M: transitions (states, states),
@@ -54,7 +52,7 @@ def chain(E: Array, M: Array, s: Semiring, threads: int | None = None) -> tuple[
     return x, shift
 
 
-def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, threads: int | None = None) -> tuple[Any, Any]:
+def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, threads: int | None = None) -> tuple[Matrix, Matrix]:
     """Backward step of `chain` over (logaddexp, +): gradients of E and M from G of x."""
     xp, steps = module(E), E.shape[1]
     if xp is not np:
@@ -85,7 +83,7 @@ def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, threads: int |
     return a, d
 
 
-def trace(M: Array, x: Array, last: Array, state: Array, s: Semiring) -> Any:
+def trace(M: Array, x: Array, last: Array, state: Array, s: Semiring) -> Matrix:
     """Best path by backtracking from state[b] at step last[b], int64 (batch, steps), −1 beyond; lowest states on ties.
 
     x is from `chain` over a semiring whose ⊕ selects.

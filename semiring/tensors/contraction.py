@@ -21,7 +21,7 @@ from ..host import memory
 from ..host.arrays import check_out
 from ..host.devices import module, to_device
 from ..host.errors import SemiringError, ShapeError
-from ..host.types import Array, DType
+from ..host.types import Array, DType, Matrix
 from ..kernels.backend import device_of
 from .elementwise import Arrays
 
@@ -107,7 +107,7 @@ class Contraction:
         return "\n".join([*lines, f"  {self.pairs:.2g} pairs, {memory.shown(self.bytes)} in addition to the operands"])
 
 
-def planned(subscripts: str, shapes: Sequence[tuple[int, ...]], s: Semiring, dtype: Any, order: Any) -> Contraction:
+def planned(subscripts: str, shapes: Sequence[tuple[int, ...]], s: Semiring, dtype: DType, order: Any) -> Contraction:
     """Plan for operands of these shapes; ShapeError for bad subscripts, SemiringError if opt_einsum is missing."""
     shapes = tuple(map(tuple, shapes))
     # Lists are not hashable, nor are symbolic sizes of compilers.
@@ -286,7 +286,7 @@ def evaluated(
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Matrix:
     """`einsum` of NumPy or CuPy arrays, into `out` or new memory on their device."""
     arrays = common(operands, s, dtype, where="einsum")
     plan = planned(subscripts, [X.shape for X in arrays], s, arrays[0].dtype, order)
@@ -310,7 +310,7 @@ def evaluated(
     return out
 
 
-def contracted(plan: Contraction, operands: Sequence[Any], library: Any) -> Any:
+def contracted(plan: Contraction, operands: Sequence[Matrix], library: Any) -> Matrix:
     """Einsum of operands by their library's `Arrays`, `Tensors` or `Traced`; may be a view for one operand."""
     live = dict(enumerate(operands))
     for number, step in enumerate(plan.steps, len(operands)):
@@ -319,13 +319,13 @@ def contracted(plan: Contraction, operands: Sequence[Any], library: Any) -> Any:
     return finished(plan, X, library)
 
 
-def finished(plan: Contraction, X: Any, library: Any) -> Any:
+def finished(plan: Contraction, X: Matrix, library: Any) -> Matrix:
     """Transpose the last result to the axes of the output."""
     letters = plan.steps[-1].output if plan.steps else plan.subscripts.partition("->")[0]
     return _arranged(X, letters, plan.output, library)
 
 
-def performed(step: Step, operands: Sequence[Any], library: Any) -> Any:
+def performed(step: Step, operands: Sequence[Matrix], library: Any) -> Matrix:
     if step.way == "sum":
         return _alone(operands[0], step.inputs[0], step.output, library)
     (X, Y), (x, y), kept = operands, step.inputs, step.output
@@ -344,7 +344,7 @@ def performed(step: Step, operands: Sequence[Any], library: Any) -> Any:
     return product.reshape(step.shape)
 
 
-def _alone(X: Any, letters: str, kept: str, library: Any) -> Any:
+def _alone(X: Matrix, letters: str, kept: str, library: Any) -> Matrix:
     """Diagonals of an operand, and sums over indices of no other."""
     for axis in reversed(range(len(letters))):  # ⊕ of one entry is the entry; and 1 goes with the same index elsewhere
         if X.shape[axis] == 1 and (letters[axis] not in kept or letters.count(letters[axis]) > 1):
@@ -361,12 +361,12 @@ def _alone(X: Any, letters: str, kept: str, library: Any) -> Any:
     return _arranged(X, letters, kept, library)
 
 
-def _arranged(X: Any, letters: str, wanted: str, library: Any) -> Any:
+def _arranged(X: Matrix, letters: str, wanted: str, library: Any) -> Matrix:
     """Permute axes to the index order `wanted`."""
     return X if letters == wanted else library.permuted(X, tuple(map(letters.index, wanted)))
 
 
-def _spread(X: Any, letters: str, wanted: str, library: Any) -> Any:
+def _spread(X: Matrix, letters: str, wanted: str, library: Any) -> Matrix:
     """Permute axes to the index order `wanted`, with size 1 for missing indices."""
     X = _arranged(X, letters, "".join(c for c in wanted if c in letters), library)
     sizes = iter(X.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..algebra import dtypes
 from ..algebra.records import Semiring
 from ..dense.product import multiplied
 from ..host.devices import host, module, to_device
-from ..host.types import Array
+from ..host.types import Array, Matrix
 
 #: Reduction method for each ufunc.
 REDUCTIONS: dict[np.ufunc, str] = {
@@ -26,14 +27,14 @@ class Arrays:
     def __init__(self, semiring: Semiring, threads: int | None = None) -> None:
         self.semiring, self.threads = semiring, threads
 
-    def permuted(self, X: Array, axes: Sequence[int]) -> Any:
+    def permuted(self, X: Array, axes: Sequence[int]) -> Matrix:
         return X.transpose(axes)
 
-    def diagonal(self, X: Array, i: int, j: int) -> Any:
+    def diagonal(self, X: Array, i: int, j: int) -> Matrix:
         """Diagonal of axes i and j, as the last axis."""
         return X.diagonal(0, i, j)
 
-    def product(self, X: Array, Y: Array) -> Any:
+    def product(self, X: Array, Y: Array) -> Matrix:
         """X ⊗ Y, matrices or batches; over (+, ×) by NumPy's BLAS unless `threads` is set."""
         s = self.semiring
         if self.threads is None and type(X) is np.ndarray and (s.add.ufunc, s.mul.ufunc) == (np.add, np.multiply):
@@ -41,7 +42,7 @@ class Arrays:
                 return np.matmul(X, Y)
         return multiplied(X, Y, self.semiring, threads=self.threads)
 
-    def times(self, X: Array, Y: Array) -> Any:
+    def times(self, X: Array, Y: Array) -> Matrix:
         """x ⊗ y elementwise; shapes broadcast."""
         mul = self.semiring.mul
         if X.dtype.kind == "i" and mul.saturating:
@@ -50,7 +51,7 @@ class Arrays:
             return module(X).asarray(getattr(module(X), mul.ufunc.__name__)(X, Y))  # NumPy returns a scalar for no axes
         return _one_by_one(X, Y, self.semiring)
 
-    def total(self, X: Array, axes: Sequence[int]) -> Any:
+    def total(self, X: Array, axes: Sequence[int]) -> Matrix:
         """⊕ along axes; the semiring's zero along empty ones."""
         s, xp = self.semiring, module(X)
         left = [axis for axis in range(X.ndim) if axis not in axes]
@@ -67,7 +68,7 @@ class Arrays:
         return self.product(rows, ones).reshape(shape)
 
 
-def logsumexp(xp: Any, X: Any, axes: tuple[int, ...], fixed: Any = lambda X: X) -> Any:
+def logsumexp(xp: ModuleType, X: Matrix, axes: tuple[int, ...], fixed: Any = lambda X: X) -> Matrix:
     """log Σ exp along axes, −∞ for empty sums, with finite derivatives of any order.
 
     `xp`: the library's functions; `fixed`: its stop-gradient.
@@ -80,7 +81,7 @@ def logsumexp(xp: Any, X: Any, axes: tuple[int, ...], fixed: Any = lambda X: X) 
     return found.reshape([size for axis, size in enumerate(X.shape) if axis not in axes])
 
 
-def _saturating(X: Array, Y: Array, s: Semiring) -> Any:
+def _saturating(X: Array, Y: Array, s: Semiring) -> Matrix:
     """x ⊗ y of integers: clamped at the ends, which stand for ∞, and zero absorbs."""
     xp, info, zero = module(X), np.iinfo(X.dtype), dtypes.zero(s, X.dtype)
     if s.mul.ufunc not in (np.add, np.multiply) or (s.mul.ufunc is np.multiply and X.dtype.itemsize == 8):
@@ -95,12 +96,12 @@ def _saturating(X: Array, Y: Array, s: Semiring) -> Any:
     return xp.where((X == zero) | (Y == zero), zero, found).astype(X.dtype)
 
 
-def _one_by_one(X: Array, Y: Array, s: Semiring) -> Any:
+def _one_by_one(X: Array, Y: Array, s: Semiring) -> Matrix:
     """x ⊗ y by Python numbers on the host, exactly: for a ⊗ without library function."""
     dtype, python, zero = X.dtype, s.mul.python, dtypes.zero(s, X.dtype)
     low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind == "i" else (-math.inf, math.inf)
 
-    def one(x: Any, y: Any) -> Any:
+    def one(x: Matrix, y: Matrix) -> Matrix:
         if s.mul.saturating and dtype.kind == "i":
             return zero if zero in (x, y) else min(max(python(x, y), low), high)
         return python(x, y)

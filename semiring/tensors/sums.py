@@ -18,7 +18,7 @@ from ..dense.product import common
 from ..host.arrays import in_kind_of, output_of, take_in, with_axes
 from ..host.devices import module, on_device
 from ..host.errors import ShapeError
-from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Sums, Ties
+from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Matrix, Sums, Ties
 from ..sparse.csr.matrix import is_sparse
 from .contraction import Contraction, evaluated, planned
 from .gradients import TIES, asked_by, ties_error
@@ -39,7 +39,7 @@ def einsum(
     order: str | Sequence[tuple[int, ...]] = "auto",
     ties: Ties = "one",
     checkpoint: bool = False,
-) -> Any:
+) -> Matrix:
     """Einstein summation over a semiring: ⊕ over the indices that the result lacks, of ⊗ of the operands' entries.
 
     `einsum("bij,bjk->bik", X, Y)` is a batch of products, `einsum("ij->i", A)` row sums, `einsum("i,j->ij", x, y)` an
@@ -134,7 +134,7 @@ def einsum(
 
 def einsum_path(
     subscripts: str,
-    *operands: Any,
+    *operands: Matrix,
     semiring: Algebra = "min_plus",
     dtype: DType = None,
     order: str | Sequence[tuple[int, ...]] = "auto",
@@ -197,7 +197,7 @@ def sum(
     dtype: DType = None,
     threads: int | None = None,
     ties: Ties = "one",
-) -> Any:
+) -> Matrix:
     """⊕ of entries along axes: in min-plus the least, in (+, ×) the sum.
 
     Parameters
@@ -242,7 +242,7 @@ def sum(
     return einsum(f"{letters}->{kept}", A, semiring=semiring, dtype=dtype, threads=threads, ties=ties)
 
 
-def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: int | None = None) -> Any:
+def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: int | None = None) -> Matrix:
     """⊗ of entries along an axis, in order: in min-plus their sum, in (+, ×) their product.
 
     Parameters
@@ -291,10 +291,10 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
     letters = string.ascii_letters[: X.ndim]
     kept = letters[:axis] + letters[axis + 1 :]
 
-    def cut(X: Any, start: int, stop: int, step: int = 1) -> Any:
+    def cut(X: Matrix, start: int, stop: int, step: int = 1) -> Matrix:
         return X[(*(slice(None),) * axis, slice(start, stop, step))]
 
-    def times(X: Any, Y: Any) -> Any:
+    def times(X: Matrix, Y: Matrix) -> Matrix:
         return einsum(f"{letters},{letters}->{letters}", X, Y, semiring=s, threads=threads)
 
     if not X.shape[axis]:
@@ -312,7 +312,7 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
     return einsum(f"{letters}->{kept}", X, semiring=s, threads=threads)
 
 
-def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | None = None) -> Any:
+def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | None = None) -> Matrix:
     """Outer product: x ⊗ y for each entry of x and each of y.
 
     Parameters

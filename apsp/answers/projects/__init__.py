@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.errors import DomainError
-from semiring.host.types import Label, Scalar
+from semiring.host.types import Axes, Fields, Frame, Label, Scalar, Values
 
 from ...io.display import frames, notebook, output
 from ..ordering import topological
@@ -89,16 +89,12 @@ class CriticalPath:
     def _summary(self) -> str:
         return f"{self.length} in all: {output.walk(self.path)}"
 
-    def _rows(self, count: int) -> list[tuple[Any, ...]]:
+    def _rows(self, count: int) -> list[Values]:
         first = list(self.earliest)[:count]
         return [(task, self.earliest[task], self.latest[task], self.slack[task]) for task in first]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """The plan as a pandas or Polars table: `task`, `duration`, `earliest`, `latest` and `slack`.
-
-        Returns
-        -------
-        DataFrame
 
         Raises
         ------
@@ -122,12 +118,12 @@ class CriticalPath:
         1   roof         2         5       5      0
         """
         named = {"duration": self.durations, "earliest": self.earliest, "latest": self.latest, "slack": self.slack}
-        values: dict[str, Any] = {name: [by_task[task] for task in self.earliest] for name, by_task in named.items()}
+        values: Fields = {name: [by_task[task] for task in self.earliest] for name, by_task in named.items()}
         if isinstance(self.length, np.timedelta64):
             values = {name: np.array(column, "m8[ns]") for name, column in values.items()}
         return frames.columns({"task": list(self.earliest), **values}, self.frames)
 
-    def plot(self, *, ax: Any = None, save: str | Path | None = None) -> Any:
+    def plot(self, *, ax: Axes = None, save: str | Path | None = None) -> Axes:
         """Draw a Gantt chart: bars from the earliest starts, critical ones orange, slack grey, milestones as diamonds.
 
         Parameters
@@ -136,10 +132,6 @@ class CriticalPath:
             A new figure by default.
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write.
-
-        Returns
-        -------
-        matplotlib Axes
 
         Raises
         ------
@@ -196,10 +188,6 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
         after walls starts; also FF and SF, with a lag or lead in the unit of the durations (SS+2d beside timedeltas).
     dependencies : mapping, iterable of pairs, or table of two columns, optional
         Predecessors by task, `{"roof": ["walls"]}`; or pairs (before, after), `[("walls", "roof")]`, or their table.
-
-    Returns
-    -------
-    CriticalPath
 
     Raises
     ------

@@ -91,10 +91,6 @@ def transitive_closure(
     weight, columns, directed, unweighted, null_value, format, name
         Reading options, as in `as_graph`.
 
-    Returns
-    -------
-    Reachability
-
     Raises
     ------
     MemoryNeeded, DomainError

@@ -91,19 +91,19 @@ class _Reader:
                 if self._next() != ")" or not outer:
                     break
                 self.tokens.pop()
-                part = _united(either, sequence)
+                part = _alternation(either, sequence)
                 either, sequence = outer.pop()
             if self._next() in (")", "end"):
                 break
             if self._next() == "|":
-                either, sequence = _united(either, sequence), None
+                either, sequence = _alternation(either, sequence), None
             if self._next() in ("|", "/"):
                 self.tokens.pop()
         if outer:
             raise self._error(self.tokens[-1][2], "a closing bracket")
         if self._next() != "end":
             raise self._error(self.tokens[-1][2], "the end, or an opening bracket before this one")
-        everything = _united(either, sequence)
+        everything = _alternation(either, sequence)
         self._lead(1, everything.first)
         accepting = frozenset(_states(everything.last | everything.empty).tolist())
         return Automaton(tuple(self.steps), tuple(map(_states, self.before[1:])), accepting)
@@ -150,7 +150,7 @@ class _Reader:
         )
 
 
-def _united(either: _Part | None, sequence: _Part) -> _Part:
+def _alternation(either: _Part | None, sequence: _Part) -> _Part:
     """Alternation."""
     if either is None:
         return sequence

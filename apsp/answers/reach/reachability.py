@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from semiring.host.devices import module, read_only, to_device
 from semiring.host.errors import FormatError, NoPathError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Label
+from semiring.host.types import Array, Fields, Label, Vertices
 from semiring.sparse.reach import ReachIndex
 from semiring.stores.archives import load_arrays
 from semiring.stores.files import writing
@@ -38,6 +38,9 @@ from ...road.estimates import in_units, uniting
 from ...road.plans import Plan
 from .updates import updated
 from .walks import Walks, walks_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: Predicted seconds from which counts of an index are refused.
 PATIENCE = 60
@@ -64,6 +67,29 @@ class Reachability:
         Time taken.
     graph : Graph, optional
         The edges for `path`; None if loaded from a file.
+
+    Raises
+    ------
+    VertexError, ShapeError
+        In `reaches`, `descendants` and `ancestors`, if a label is not in the graph; if the shapes of u and v do not
+        broadcast.
+    MemoryNeeded
+        In `reduction`, `to_bool`, `to_sparse` and `to_edges`, if the packed bits or the result do not fit.
+
+    See Also
+    --------
+    reaches, path : A decision; a walk as proof.
+    descendants, ancestors, counts : All vertices reached, all that reach; their numbers.
+    components, reduction : Strongly connected components; the fewest edges of the same reachability.
+    to_bool, to_sparse, to_edges : All pairs, dense and sparse.
+    save, load : A file or a store, and back.
+    apsp.transitive_closure, apsp.shortest_paths : Computes it; walks of the least weight.
+
+    Notes
+    -----
+    `descendants` and `ancestors` read one row or column, n bits; of an index they search, O(n) at least. `components`
+    sorts its members, O(n log n). `to_bool` takes n² bytes, eight times the packed bits, `to_sparse` a bool and an
+    index a pair and n + 1 row bounds, `to_edges` 16 bytes a pair and the list of labels.
 
     Examples
     --------
@@ -103,7 +129,7 @@ class Reachability:
         """True of any answer, also of one without pairs."""
         return True
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """State without cached properties."""
         return uncached(self)
 
@@ -135,12 +161,12 @@ class Reachability:
         return full
 
     @overload
-    def reaches(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    def reaches(self, u: list[Any] | np.ndarray, v: Vertices) -> np.ndarray: ...
     @overload
-    def reaches(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    def reaches(self, u: Vertices, v: list[Any] | np.ndarray) -> np.ndarray: ...
     @overload
     def reaches(self, u: Hashable, v: Hashable) -> bool: ...
-    def reaches(self, u: Any, v: Any) -> Any:
+    def reaches(self, u: Vertices, v: Vertices) -> Array:
         """Whether a walk leads from u to v.
 
         Parameters
@@ -151,16 +177,6 @@ class Reachability:
         -------
         bool, or bool array
             CuPy if u or v is.
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If a label is not in the graph; if the shapes of u and v do not broadcast.
-
-        See Also
-        --------
-        path : A walk as proof.
-        descendants, ancestors : All such v, all such u.
 
         Notes
         -----
@@ -179,10 +195,10 @@ class Reachability:
         return look_up(self.labels, u, v, self._between, where="reaches")
 
     @cached_property
-    def _on_devices(self) -> dict[int, Any]:
+    def _on_devices(self) -> dict[int, Array]:
         return {}
 
-    def _reaches_on_device(self, u: Any, v: Any) -> Any:
+    def _reaches_on_device(self, u: Vertices, v: Vertices) -> Array:
         """`reaches` as a CuPy array; by an index of numbered vertices without a way over the host."""
         count, on_gpu = len(self.labels), [x for x in (u, v) if type(x).__module__ == "cupy"]
         numbers = self.labels.numbered and all(x.dtype.kind in "iu" for x in on_gpu)
@@ -203,16 +219,8 @@ class Reachability:
         found = self.closed[own, component[j]]
         return found if self.reflexive else found & ((i != j) | cyclic[own])
 
-    def path(self, u: Label, v: Label) -> list[Any]:
+    def path(self, u: Label, v: Label) -> list[Label]:
         """The labels u, …, v along a walk of the fewest edges.
-
-        Parameters
-        ----------
-        u, v : labels
-
-        Returns
-        -------
-        list of labels
 
         Raises
         ------
@@ -220,10 +228,6 @@ class Reachability:
             If a label is not in the graph; if u does not reach v.
         ValueError, MemoryNeeded
             If the answer was loaded from a file, which has no edges; if a copy of the edges does not fit.
-
-        See Also
-        --------
-        reaches, apsp.shortest_paths : The decision alone; walks of the least weight.
 
         Notes
         -----
@@ -243,29 +247,8 @@ class Reachability:
         walk = [i] if self.reflexive and i == j else self._walks(i, j)
         return [self.labels[k] for k in walk]
 
-    def descendants(self, u: Label) -> list[Any]:
+    def descendants(self, u: Label) -> list[Label]:
         """The labels of all vertices that u reaches, in matrix order.
-
-        Parameters
-        ----------
-        u : label
-
-        Returns
-        -------
-        list of labels
-
-        Raises
-        ------
-        VertexError
-            If the label is not in the graph.
-
-        See Also
-        --------
-        ancestors, counts : The reverse; their numbers.
-
-        Notes
-        -----
-        One row, n bits; of an index a search of what u reaches, O(n) at least.
 
         Examples
         --------
@@ -277,29 +260,8 @@ class Reachability:
         i, c = self.labels.position(u), self.condensation
         return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
 
-    def ancestors(self, v: Label) -> list[Any]:
+    def ancestors(self, v: Label) -> list[Label]:
         """The labels of all vertices that reach v, in matrix order.
-
-        Parameters
-        ----------
-        v : label
-
-        Returns
-        -------
-        list of labels
-
-        Raises
-        ------
-        VertexError
-            If the label is not in the graph.
-
-        See Also
-        --------
-        descendants, counts : The reverse; their numbers.
-
-        Notes
-        -----
-        One column, n bits; of an index a search of what reaches v, O(n) at least.
 
         Examples
         --------
@@ -312,24 +274,12 @@ class Reachability:
         return self._names(self.closed.column(int(c.component[j]))[c.component], j)
 
     def counts(self, axis: int = 1) -> np.ndarray:
-        """The number of vertices that each reaches (axis 1: row sums), or is reached from (axis 0).
-
-        Parameters
-        ----------
-        axis : {0, 1}
-
-        Returns
-        -------
-        int64 array, shape (n,)
+        """Numbers, int64 of shape (n,), of vertices that each reaches (axis 1: row sums) or is reached from (axis 0).
 
         Raises
         ------
         ValueError
             If the axis is neither 0 nor 1; if an index would take minutes.
-
-        See Also
-        --------
-        descendants, ancestors : The vertices themselves.
 
         Notes
         -----
@@ -362,20 +312,8 @@ class Reachability:
         counts: np.ndarray = reached[c.component]
         return counts
 
-    def components(self) -> list[list[Any]]:
+    def components(self) -> list[list[Label]]:
         """Strongly connected components as lists of labels; the largest first, then by first member.
-
-        Returns
-        -------
-        list of lists of labels
-
-        See Also
-        --------
-        reduction : A ring for each.
-
-        Notes
-        -----
-        O(n log n), to sort the members.
 
         Examples
         --------
@@ -395,19 +333,6 @@ class Reachability:
 
         Unique, and a subgraph, for an acyclic graph. Otherwise each nontrivial component becomes a ring, and edges
         between components join their first vertices (Aho, Garey, Ullman 1972).
-
-        Returns
-        -------
-        Graph
-
-        Raises
-        ------
-        MemoryNeeded
-            If a stored closure does not fit in memory.
-
-        See Also
-        --------
-        components, networkx.transitive_reduction : The vertices of the rings; for acyclic graphs.
 
         Notes
         -----
@@ -444,23 +369,6 @@ class Reachability:
     def to_bool(self) -> np.ndarray:
         """All pairs as an n × n NumPy bool array.
 
-        Returns
-        -------
-        bool array, shape (n, n)
-
-        Raises
-        ------
-        MemoryNeeded
-            If the packed or the bool matrix does not fit.
-
-        See Also
-        --------
-        to_sparse, to_edges : Sparse forms.
-
-        Notes
-        -----
-        n² bytes, eight times the packed bits.
-
         Examples
         --------
         >>> from apsp import transitive_closure
@@ -473,25 +381,8 @@ class Reachability:
         dense: np.ndarray = self.matrix.to_bool()
         return dense
 
-    def to_sparse(self) -> Any:
+    def to_sparse(self) -> csr_array:
         """All pairs as a SciPy `csr_array` of bool.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of bool, shape (n, n)
-
-        Raises
-        ------
-        MemoryNeeded
-            If the packed or the sparse matrix does not fit.
-
-        See Also
-        --------
-        to_bool, to_edges : Other forms.
-
-        Notes
-        -----
-        A bool and an index a pair, and n + 1 row bounds.
 
         Examples
         --------
@@ -502,26 +393,8 @@ class Reachability:
         """
         return self.matrix.to_sparse()
 
-    def to_edges(self) -> list[tuple[Any, Any]]:
+    def to_edges(self) -> list[tuple[Label, Label]]:
         """All pairs (u, v) of labels such that u reaches v.
-
-        Returns
-        -------
-        list of (label, label)
-
-        Raises
-        ------
-        MemoryNeeded
-            If the packed bits or the list do not fit.
-
-        See Also
-        --------
-        to_bool, to_sparse : Other forms.
-        reduction : The fewest edges of the same reachability.
-
-        Notes
-        -----
-        16 bytes a pair, plus the list of labels.
 
         Examples
         --------
@@ -575,20 +448,12 @@ class Reachability:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the answer atomically to an `.npz` file, or to a store of tiles if the path ends with "/".
 
-        Parameters
-        ----------
-        path : path
-
         Raises
         ------
         ValueError
             If the suffix is unknown, or the path is the store answered from.
         FormatError, OSError
             If a label cannot be saved (see `apsp.io.saving.encoding`); if the file cannot be written.
-
-        See Also
-        --------
-        load : The inverse.
 
         Notes
         -----
@@ -621,11 +486,7 @@ class Reachability:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reachability:
-        """Read a file or open a store that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
+        """Read the file, or open the store, at `path`, that `save` wrote.
 
         Returns
         -------
@@ -636,10 +497,6 @@ class Reachability:
         ------
         FormatError, OSError
             If the file is damaged or of another kind; if it cannot be read.
-
-        See Also
-        --------
-        save : The inverse.
 
         Notes
         -----
@@ -736,7 +593,7 @@ class Reachability:
             answer = answer & ((i != j) | c.cyclic[c.component[i]])
         return answer
 
-    def _names(self, reached: np.ndarray, own: int) -> list[Any]:
+    def _names(self, reached: np.ndarray, own: int) -> list[Label]:
         if not self.reflexive:
             reached[own] = self.condensation.cyclic[self.condensation.component[own]]
         return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
@@ -750,7 +607,7 @@ def save_into(place: Path, answer: Reachability) -> None:
     save_archive(TileStore(place), _arrays(answer, place))
 
 
-def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
+def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> Fields:
     c = answer.condensation
     arrays = {name: getattr(c, name) for name in _OF_CONDENSATION}
     plan, seconds = plan_to_array(answer.plan), np.array(answer.seconds)

@@ -17,7 +17,7 @@ from semiring.host.devices import host, read_only
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came, did_you_mean
-from semiring.host.types import Label
+from semiring.host.types import Array, Input, Label, Matrix, Vertices
 
 from ...io.labels import Labels, look_up
 from ...road.engines.condensation import Condensation, adjacency, condense, reached
@@ -44,6 +44,20 @@ class RegularPaths:
     matrix : BitMatrix, shape (k, n)
         Row i: the vertices reached from source i.
 
+    Raises
+    ------
+    VertexError, ShapeError
+        In `reaches` and `descendants`, if a label is unknown; if shapes do not broadcast, or u is no source.
+
+    See Also
+    --------
+    reaches, path, descendants, counts : A decision; a walk as proof; all vertices reached; their numbers.
+    apsp.reachable : Computes it.
+
+    Notes
+    -----
+    `reaches` reads one bit a pair, `descendants` n / 64 words, `counts` k n / 64 words for k sources.
+
     Examples
     --------
     >>> from apsp import reachable
@@ -65,12 +79,12 @@ class RegularPaths:
         return f"<RegularPaths {self.pattern!r}: {len(self.sources)} sources, {len(self.labels)} vertices>"
 
     @overload
-    def reaches(self, u: list[Any] | np.ndarray, v: Any) -> np.ndarray: ...
+    def reaches(self, u: list[Any] | np.ndarray, v: Vertices) -> np.ndarray: ...
     @overload
-    def reaches(self, u: Any, v: list[Any] | np.ndarray) -> np.ndarray: ...
+    def reaches(self, u: Vertices, v: list[Any] | np.ndarray) -> np.ndarray: ...
     @overload
     def reaches(self, u: Hashable, v: Hashable) -> bool: ...
-    def reaches(self, u: Any, v: Any) -> Any:
+    def reaches(self, u: Vertices, v: Vertices) -> Array:
         """Whether a matching walk leads from u to v, given by label; lists and arrays broadcast.
 
         Parameters
@@ -82,19 +96,6 @@ class RegularPaths:
         -------
         bool, or bool array
 
-        Raises
-        ------
-        VertexError, ShapeError
-            If a label is unknown; if shapes do not broadcast, or u is no source.
-
-        See Also
-        --------
-        path, descendants : A walk as proof; all such v.
-
-        Notes
-        -----
-        O(1) a pair: one bit.
-
         Examples
         --------
         >>> from apsp import reachable
@@ -104,30 +105,8 @@ class RegularPaths:
         """
         return look_up(self.labels, u, v, lambda i, j: np.asarray(self.matrix[self._rows(i), j]), where="reaches")
 
-    def descendants(self, u: Label) -> list[Any]:
-        """The labels of all vertices reached from u by a matching walk.
-
-        Parameters
-        ----------
-        u : label
-            A source.
-
-        Returns
-        -------
-        list of labels
-
-        Raises
-        ------
-        VertexError, ShapeError
-            If it is unknown, or no source.
-
-        See Also
-        --------
-        reaches, counts : One pair; their number.
-
-        Notes
-        -----
-        O(n / 64) words.
+    def descendants(self, u: Label) -> list[Label]:
+        """The labels of all vertices reached from a source u by a matching walk.
 
         Examples
         --------
@@ -139,28 +118,12 @@ class RegularPaths:
         return [self.labels[int(j)] for j in np.flatnonzero(self.matrix.rows(row))]
 
     def counts(self, axis: int = 1) -> np.ndarray:
-        """The number of vertices reached by each source (axis 1), or of sources that reach each vertex (axis 0).
-
-        Parameters
-        ----------
-        axis : {0, 1}
-
-        Returns
-        -------
-        int array, shape (k,) or (n,)
+        """Numbers of vertices reached by each source, shape (k,), or (axis 0) of sources that reach each vertex, (n,).
 
         Raises
         ------
         ShapeError
             If there is no such axis.
-
-        See Also
-        --------
-        descendants : The vertices themselves.
-
-        Notes
-        -----
-        O(k n / 64) words for k sources.
 
         Examples
         --------
@@ -172,7 +135,7 @@ class RegularPaths:
             raise ShapeError(f"counts: axis must be 0 or 1, got {came(axis)}.")
         return np.asarray(self.matrix.counts(axis))
 
-    def path(self, u: Label, v: Label) -> list[tuple[Any, Any, str]]:
+    def path(self, u: Label, v: Label) -> list[tuple[Label, Label, str]]:
         """The edges of a shortest matching walk from u to v.
 
         Parameters
@@ -193,10 +156,6 @@ class RegularPaths:
         NoPathError
             If no walk from u to v matches.
 
-        See Also
-        --------
-        reaches : The decision alone.
-
         Notes
         -----
         Breadth-first search of the product of graph and automaton: O(s (n + m)) for s states.
@@ -215,9 +174,11 @@ class RegularPaths:
         ends = np.zeros(self._product.shape[0], bool)
         ends[[state * n + end for state in self._automaton.accepting]] = True
         walk = walk_to_nearest(self._product, start, ends)
-        return [(self.labels[x % n], self.labels[y % n], self._taken(x % n, y % n, y // n)) for x, y in pairwise(walk)]
+        return [
+            (self.labels[x % n], self.labels[y % n], self._label_of(x % n, y % n, y // n)) for x, y in pairwise(walk)
+        ]
 
-    def _taken(self, x: int, y: int, state: int) -> str:
+    def _label_of(self, x: int, y: int, state: int) -> str:
         """The label of an edge x → y that leads to `state`."""
         step = self._automaton.steps[state - 1]
         for label in [step.label] if step.label is not None else self._arcs:
@@ -227,7 +188,7 @@ class RegularPaths:
         raise AssertionError(f"no edge from {x} to {y} leads to state {state}")
 
     @cached_property
-    def _product(self) -> Any:
+    def _product(self) -> Array:
         size = len(self.labels) * (1 + len(self._automaton.steps))
         return adjacency(size, *product_arcs(self._automaton, self._arcs, len(self.labels))).tocsr()
 
@@ -247,7 +208,7 @@ class RegularPaths:
 
 
 def reachable(
-    source: Any, pattern: str, *, sources: Iterable[Label] | None = None, label: str = "label"
+    source: Input, pattern: str, *, sources: Iterable[Label] | None = None, label: str = "label"
 ) -> RegularPaths:
     """Vertices connected by walks whose edge labels match a regular expression, such as "a (b|c)* d".
 
@@ -263,10 +224,6 @@ def reachable(
         Start vertices; all by default.
     label : str
         The edge attribute in a NetworkX graph.
-
-    Returns
-    -------
-    RegularPaths
 
     Raises
     ------
@@ -344,7 +301,7 @@ def _matched(machine: Automaton, arcs: _Arcs, n: int, sources: np.ndarray) -> Bi
     )
 
 
-def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:
+def _labelled(source: Input, attribute: str) -> tuple[Labels, _Arcs]:
     """Vertex names, and arcs by label."""
     if isinstance(source, Mapping):
         return _of_matrices(source)
@@ -369,7 +326,7 @@ def _labelled(source: Any, attribute: str) -> tuple[Labels, _Arcs]:
     return Labels(names), {name: (x[0], x[1]) for name, x in ends.items()}
 
 
-def _of_matrices(matrices: Mapping[Any, Any]) -> tuple[Labels, _Arcs]:
+def _of_matrices(matrices: Mapping[Label, Matrix]) -> tuple[Labels, _Arcs]:
     shapes = {
         tuple(A.shape if hasattr(A, "shape") else with_axes(A, where="reachable").shape) for A in matrices.values()
     }

@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring.algebra.catalog import lor_land
 from semiring.dense.bits import BitMatrix
-from semiring.host.types import Label
+from semiring.host.types import Array, Label
 
 from ...io.graph import Graph
 from ...io.graph.entries import present
@@ -40,7 +40,7 @@ def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label],
     if not there.all():
         found = _closed(after, t.plan.engine)
     elif isinstance(closed, BitMatrix) and c.count == t.n and not len(c.tails):
-        found = _united(c, closed, tails, heads)
+        found = _unite(c, closed, tails, heads)
     else:
         found = _condensed(t, tails, heads)
     reason = f"{t.plan.reason.partition('; updated')[0]}; updated by {len(changes)} edges"
@@ -48,7 +48,7 @@ def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label],
     return replace(t, condensation=found[0], closed=found[1], graph=after, plan=plan, seconds=seconds)
 
 
-def _united(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Any]:
+def _unite(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Array]:
     """Bits of all vertices after edges are added: what reaches a tail reaches all that its head does."""
     bits, cyclic = BitMatrix(closed.words.copy(), closed.shape), c.cyclic.copy()
     for i, j in zip(tails.tolist(), heads.tolist(), strict=True):
@@ -59,7 +59,7 @@ def _united(c: Condensation, closed: BitMatrix, tails: np.ndarray, heads: np.nda
     return replace(c, cyclic=cyclic), bits
 
 
-def _condensed(t: Reachability, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Any]:
+def _condensed(t: Reachability, tails: np.ndarray, heads: np.ndarray) -> tuple[Condensation, Array]:
     """Components after edges are added, and their closure: as it was if it implies them, else that of the new arcs."""
     c, cyclic = t.condensation, t.condensation.cyclic.copy()
     cyclic[c.component[tails[tails == heads]]] = True
@@ -74,7 +74,7 @@ def _condensed(t: Reachability, tails: np.ndarray, heads: np.ndarray) -> tuple[C
     return Condensation(d.component[c.component], sizes, joined, d.tails, d.heads), closed
 
 
-def _closed(graph: Graph, engine: str) -> tuple[Condensation, Any]:
+def _closed(graph: Graph, engine: str) -> tuple[Condensation, Array]:
     found = answer(Question(graph, lor_land, Wants.of(where="update", engine=engine, packed=True))).engine
     assert isinstance(found, Packed)
     return found.condensation, found.closed
@@ -82,9 +82,7 @@ def _closed(graph: Graph, engine: str) -> tuple[Condensation, Any]:
 
 def _listed(graph: Graph, tails: np.ndarray, heads: np.ndarray, there: np.ndarray) -> Graph:
     """The graph of a list with new edges, which weigh 1, and without those removed and their parallel ones."""
-    rows, cols, weights = graph.rows, graph.cols, graph.weights
-    assert rows is not None
-    assert cols is not None
+    (rows, cols), weights = graph.ends, graph.weights
 
     def codes(u: np.ndarray, v: np.ndarray) -> np.ndarray:
         return (u if graph.directed else np.minimum(u, v)) * graph.n + (v if graph.directed else np.maximum(u, v))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from semiring.algebra.catalog import lor_land
 from semiring.host.devices import host
+from semiring.host.types import Array
 
 from ...io.graph import Graph
 
@@ -21,7 +21,7 @@ def walks_of(graph: Graph) -> Walks:
     return _of_list(graph) if graph.dense is None else _of_matrix(graph)
 
 
-def walk_to_nearest(A: Any, u: int, ends: np.ndarray) -> list[int]:
+def walk_to_nearest(A: Array, u: int, ends: np.ndarray) -> list[int]:
     """Positions from u to the nearest vertex in the mask `ends`, along a SciPy sparse matrix."""
     from scipy.sparse.csgraph import breadth_first_order
 

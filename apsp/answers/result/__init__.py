@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
-from semiring.host.types import Algebra, DType
+from semiring.host.types import Algebra, Array, DType, Fields, Scalar, Vertices
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 
@@ -52,7 +52,7 @@ class Result(Mapped, Ranked, Measured):
     Every query works on every engine: a table, an elimination that computes rows and pairs on demand, searches, ….
     `distances` is exact, in the computed dtype; `infinity` is its entry for no path (2147483647 in int32), `reachable`
     the mask of the others. All else (`distance`, `table`, `to_frame`, `np.asarray(r)`, `.csv`, pictures) uses inf for
-    no path, and -inf in max-plus.
+    no path, and -inf in max-plus. Measures of `connected` pairs are `OverPairs`, which say how many have a path.
 
     Attributes
     ----------
@@ -78,9 +78,42 @@ class Result(Mapped, Ranked, Measured):
     turned : Expansion, optional
         Copies of the vertices, where turns have costs.
 
+    Raises
+    ------
+    NoPathError
+        In `eccentricity`, and unless `connected` in `diameter`, `farthest_pair`, `radius`, `center`, `periphery` and
+        `average_path_length`, if a vertex cannot be reached from another one.
+    AlgebraError, ShapeError
+        In these, `closeness` and `global_efficiency`, if the semiring has no lengths, or this result is partial.
+    DomainError
+        In `global_efficiency`, if a distance is negative.
+    VertexError
+        In `rows` and `predecessor_rows`, if a source or target is not in the graph.
+
     See Also
     --------
     shortest_paths, load : Computes it; reads it from a file.
+    distance, path, k_paths, all_paths, paths, edges : Pairs: the weight, best walks, those of many pairs, their edges.
+    table, rows, to_frame, text, save : Distances: one array, blocks of rows, with labels, as text, in a file.
+    within, nearest : Near vertices: a sparse matrix; the nearest of several sources.
+    predecessor_rows, save_predecessors, apsp.predecessors : Trees; for a matrix and its closure.
+    eccentricity, diameter, radius, center, periphery, farthest_pair : Greatest distances.
+    closeness, average_path_length, global_efficiency : NetworkX's measures; the last also of disconnected graphs.
+    reduce : Measures as arrays, with inf where a vertex does not reach all; also "harmonic".
+    betweenness, edge_betweenness, flows, tied : Shares of best paths; your own demand; nearly equal paths.
+    plot, explore, to_geojson, to_geopandas : A picture, a page, GeoJSON, a frame that `as_graph` reads.
+    update, apsp.update, semiring.Elimination.update : New weights; for a matrix and its closure; for a sparse matrix.
+    verify, apsp.negative_cycle : Proof of the distances; the reason for missing ones.
+    hub_labels, semiring.Elimination.hub_labels : Any pair in about a microsecond; cost and sources.
+    apsp.csgraph.dijkstra, apsp.csgraph.yen : The same by SciPy's names.
+
+    Notes
+    -----
+    `eccentricity`, `diameter`, `farthest_pair`, `radius`, `center`, `periphery`, `closeness`, `average_path_length` and
+    `global_efficiency` share one pass over all n² distances; `farthest_pair` adds a row and a path. `text`, `to_frame`,
+    `within` and `reduce` cost the rows asked for, a few in memory at a time, and what they return; `rows` holds `block`
+    rows of n entries, `predecessor_rows` 4 bytes an entry more. `save` writes n² entries, or text, by rows,
+    `save_predecessors` 4 n² bytes. `load` reads an `.npz` entirely; tiles, `.zarr` and `.hubs` on demand.
 
     Examples
     --------
@@ -119,7 +152,7 @@ class Result(Mapped, Ranked, Measured):
         also += f", {self.turned.note}" if self.turned else ""
         return f"<Result: {part}{self.graph.n} vertices{also}, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """State without cached properties."""
         names = {f.name for f in fields(self)}
         return {name: value for name, value in vars(self).items() if name in names}
@@ -129,7 +162,7 @@ class Result(Mapped, Ranked, Measured):
         """Pairs (one ⊕ with one ⊗) a second: n³ / seconds for a dense closure."""
         return self.plan.pairs / self.seconds if self.seconds else 0.0
 
-    def update(self, weights: Any = None, *, turns: Any = None, callback: Callback | None = None) -> Result:
+    def update(self, weights: Array = None, *, turns: Any = None, callback: Callback | None = None) -> Result:
         """The result for new weights: a matrix and an elimination keep what stays, and take milliseconds.
 
         Parameters
@@ -153,11 +186,6 @@ class Result(Mapped, Ranked, Measured):
             If the number of weights is wrong, or a matrix gets no mapping; if a list has no edge from u to v.
         DTypeError, DomainError, DivergenceError
             As `shortest_paths`.
-
-        See Also
-        --------
-        apsp.update : For a matrix and its closure.
-        shortest_paths, semiring.Elimination.update : For other edges; for a sparse matrix.
 
         Notes
         -----
@@ -195,11 +223,6 @@ class Result(Mapped, Ranked, Measured):
             If ⊕ is not idempotent (plus_times, log_plus): a walk would count once per hub on it.
         MemoryNeeded
             If they do not fit, before any work.
-
-        See Also
-        --------
-        distance : Pairs.
-        semiring.Elimination.hub_labels : For a sparse matrix; cost and sources.
 
         Notes
         -----
@@ -247,14 +270,6 @@ class Result(Mapped, Ranked, Measured):
         OSError, ImportError
             If the file cannot be written, or does not fit on the disk; if zarr is missing.
 
-        See Also
-        --------
-        load, save_predecessors, to_frame : The inverse; the paths; a pandas or Polars table.
-
-        Notes
-        -----
-        n² entries, or text; a few rows in memory at a time.
-
         Examples
         --------
         >>> import tempfile
@@ -276,24 +291,12 @@ class Result(Mapped, Ranked, Measured):
         semiring : str or Semiring, optional
             Your own semiring, if it was computed over one; the catalog's are found by name.
 
-        Returns
-        -------
-        Result
-
         Raises
         ------
         FormatError
             If the file is damaged or of another kind. Damaged or missing tiles raise `TileError` when read.
         AlgebraError, OSError
             If its semiring is not in the catalog, or differs from the one given; if it cannot be read.
-
-        See Also
-        --------
-        save : The inverse.
-
-        Notes
-        -----
-        An `.npz` is read entirely; tiles, `.zarr` and `.hubs` on demand.
 
         Examples
         --------
@@ -307,9 +310,9 @@ def shortest_paths(
     graph: Source,
     semiring: Algebra = "min_plus",
     *,
-    sources: Any = None,
-    targets: Any = None,
-    limit: Any = None,
+    sources: Vertices = None,
+    targets: Vertices = None,
+    limit: Scalar = None,
     dtype: DType = None,
     schedule: ScheduleName = "auto",
     block: int | None = None,
@@ -397,10 +400,6 @@ def shortest_paths(
         As in `closure`: with "-inf", a distance is −∞ where walks pass a negative cycle. `path` raises between such
         vertices; `predecessors`, `paths`, sums over paths, measures, stores of results and `update` then refuse.
 
-    Returns
-    -------
-    Result
-
     Raises
     ------
     NegativeCycleError, DivergenceError
@@ -449,22 +448,10 @@ def shortest_paths(
     i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
     j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
     wants = Wants.of(
-        hub_labels=hub_labels,
-        schedule=schedule,
-        block=block,
-        callback=callback,
-        threads=threads,
-        paths=paths,
-        dtype=dtype,
-        device=device,
-        engine="elimination" if hub_labels and engine == "auto" else engine,
-        order=order,
-        sources=i,
-        targets=j,
-        limit=limit,
-        gpus=gpus,
-        on_negative_cycle=on_negative_cycle,
-    )
+        hub_labels=hub_labels, schedule=schedule, block=block, callback=callback, threads=threads, paths=paths,
+        dtype=dtype, device=device, engine="elimination" if hub_labels and engine == "auto" else engine, order=order,
+        sources=i, targets=j, limit=limit, gpus=gpus, on_negative_cycle=on_negative_cycle,
+    )  # fmt: skip
     rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate
 from time import perf_counter
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from semiring.host.devices import host, module, to_device
 from semiring.host.errors import DivergenceError, DomainError
 from semiring.host.memory import require
 from semiring.host.spelling import came, did_you_mean
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Fields, Function, Label, Scalar
 from semiring.kernels.backend import device_of
 from semiring.sparse.cycles import Weighted
 
@@ -68,7 +69,7 @@ class Word:
                 out[part] = self._of(D[part], xp)
         return out
 
-    def _of(self, D: Array, xp: Any) -> Array:
+    def _of(self, D: Array, xp: ModuleType) -> Array:
         if D.dtype.kind == "i":
             none, x = D == _no_path(D.dtype), D >> self.shift
             x = x & ((1 << self.bits) - 1) if self.bits else x
@@ -84,19 +85,19 @@ class Word:
             return xp.where(none, np.inf, self._scaled(x))
         return xp.where(none, _no_path(self.dtype), xp.where(none, 0, x).astype(self.dtype))
 
-    def entry(self, x: Any) -> Any:
+    def entry(self, x: Array) -> Scalar:
         """The quantity in one entry, as `__call__`."""
         if x == _no_path(x.dtype):
             return _no_path(self.dtype)
         value = int(x) >> self.shift
         return self.dtype.type(self._scaled(value & ((1 << self.bits) - 1) if self.bits else value))
 
-    def _scaled(self, x: Any) -> Any:
+    def _scaled(self, x: Array) -> Scalar:
         x = x * self.unit[0] if self.unit[0] != 1 else x
         return x / self.unit[1] if self.unit[1] != 1 else x
 
 
-def _word_of(name: str) -> Callable[..., Any]:
+def _word_of(name: str) -> Function:
     return lambda self, *place: self.word(getattr(self.engine, name)(*place))
 
 
@@ -123,7 +124,7 @@ class Unpacked(Engine):
     column, entries, block, table = map(_word_of, ("column", "entries", "block", "table"))
     rows, panels = map(_words_of, ("rows", "panels"))
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         return self.word.entry(self.engine.entry(i, j))
 
     def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
@@ -178,7 +179,7 @@ class Summed(Engine):
             out[self.within(near) != near] = _no_path(self.dtype)
         return out
 
-    def _step(self, u: int, v: int) -> Any:
+    def _step(self, u: int, v: int) -> Scalar:
         """The quantity of the edge that best paths take from u to v."""
         if self.arcs is None:
             return self.values[u, v]
@@ -327,7 +328,7 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
         *(q.dtype for q in quantities.values()),
     ]
     words = tuple(map(Word, shifts, [0, *widths[1:]], units, kinds))
-    weights: dict[str, Any] = {"weights": packed}
+    weights: Fields = {"weights": packed}
     if graph.dense is not None:
         weights = {"dense": to_device(packed, device_of(graph.dense)), "nulls": (), "unit": False}
     posed = Graph(**{name: getattr(graph, name) for name in Graph.__dataclass_fields__} | weights)
@@ -342,7 +343,7 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
     return asked, words
 
 
-def _bounds(ends: Sequence[Any], parts: tuple[np.ndarray, ...], n: int, directed: bool) -> list[int]:
+def _bounds(ends: Sequence[Label], parts: tuple[np.ndarray, ...], n: int, directed: bool) -> list[int]:
     """Bounds on the sums of weights, and of quantities, along a best path: the largest on an edge from each vertex."""
     ways = 1 if directed else 2
     both = [np.concatenate((x, y)[:ways]) for x, y in (ends, ends[::-1])]
@@ -382,5 +383,5 @@ def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[floa
 
 
 @cache
-def _no_path(dtype: np.dtype) -> Any:
+def _no_path(dtype: np.dtype) -> Scalar:
     return dtypes.zero(get("min_plus"), dtype)

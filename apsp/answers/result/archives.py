@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from semiring.algebra.records import Semiring
 from semiring.host.devices import host
 from semiring.host.errors import AlgebraError, DivergenceError, FormatError
 from semiring.host.spelling import came
-from semiring.host.types import DType
+from semiring.host.types import DType, Fields, Vertices
 from semiring.kernels.observed import Callback
 
 from ...io.expansion import Turns, expand
@@ -87,9 +87,9 @@ def _labels_of(r: Result) -> dict[str, np.ndarray]:
     return {f"hub_{name}": host(getattr(engine.hubs, name)) for name in _HUB_LABELS}
 
 
-def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> dict[str, Any]:
+def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> Fields:
     """A result's arrays besides distances, by name; a graph's matrix on disk may stay apart."""
-    more: dict[str, Any] = {
+    more: Fields = {
         "semiring": np.array(catalog.recorded_as(r.semiring)),
         "plan": plan_to_array(r.plan),
         "seconds": np.array(r.seconds),
@@ -105,7 +105,7 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
         dense = None
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights, "places": g.places}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
-    properties: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
+    properties: Fields = {"directed": g.directed, "name": g.name, "unit": unit}
     properties |= ({} if nulls is None else {"nulls": nulls}) | ({"planar": True} if g.planar else {})
     more |= {f"graph_{name}": np.array(value) for name, value in properties.items()}
     if r.turned is not None:
@@ -122,7 +122,7 @@ def _whole(r: Result) -> bool:
     return r.engine.limit is None and r.sources is r.graph.labels is r.targets
 
 
-def _along_of(along: Along) -> dict[str, Any]:
+def _along_of(along: Along) -> Fields:
     """Quantities, and the packed lengths with their words, if any."""
     if odd := [x for x in along.quantities if not isinstance(x, (str, int, float))]:
         raise ValueError(
@@ -130,7 +130,7 @@ def _along_of(along: Along) -> dict[str, Any]:
         )
     words = [(x.shift, x.bits, *x.unit, x.dtype.name) for x in along.words]
     described = {"weight": along.weight, "names": list(along.quantities), "ordered": along.ordered, "words": words}
-    more: dict[str, Any] = {"along": np.array(json.dumps(described))}
+    more: Fields = {"along": np.array(json.dumps(described))}
     more |= {f"along_{k}": host(values) for k, values in enumerate(along.quantities.values())}
     if words:
         packed = along.graph.weights if along.graph.dense is None else along.graph.dense
@@ -138,7 +138,7 @@ def _along_of(along: Along) -> dict[str, Any]:
     return more
 
 
-def _with_along(parts: dict[str, Any], graph: Graph, s: Semiring, engine: Engine) -> tuple[Engine, Along | None]:
+def _with_along(parts: Fields, graph: Graph, s: Semiring, engine: Engine) -> tuple[Engine, Along | None]:
     """The engine and the quantities of an archive; ValueError unless weights and quantities are those packed."""
     if "along" not in parts:
         return engine, None
@@ -197,7 +197,7 @@ def _require_packed(
 
 
 def _again(
-    graph: Graph, s: Semiring, dtype: DType, targets: Any, engine: str = "auto", *, sources: Any = None
+    graph: Graph, s: Semiring, dtype: DType, targets: Vertices, engine: str = "auto", *, sources: Vertices = None
 ) -> Engine:
     """The engine for rows or columns that a partial saved result lacks."""
     wants = Wants(dtype=dtype, targets=targets, engine=engine)
@@ -210,7 +210,7 @@ def _again(
     return found if targets is None else Part(found, np.arange(graph.n), targets)
 
 
-def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -> dict[str, Any]:
+def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -> Fields:
     """Attributes of a saved Result; what it lacks is computed when it is asked for."""
     distances, parts = load(path)
     try:

@@ -14,7 +14,7 @@ from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Label
+from semiring.host.types import Array, Label, Matrix, Scalar, Vertices
 from semiring.kernels.observed import Callback
 
 from ...io.display import output
@@ -54,7 +54,7 @@ class Distances:
         """The columns of vertices in the table of all pairs."""
         return index if self.turned is None else self.turned.goal[index]
 
-    def _of(self, of: Any, *, shown: bool = False) -> Any:
+    def _of(self, of: Any, *, shown: bool = False) -> Array:
         """This result with a quantity along its paths for the weight; `shown` in float64."""
         if (of, shown) not in self._others:
             if self.along is None:
@@ -63,11 +63,11 @@ class Distances:
         return self._others[of, shown]
 
     @cached_property
-    def _others(self) -> dict[Any, Any]:
+    def _others(self) -> dict[Any, Array]:
         return {}
 
     @property
-    def labels(self) -> Sequence[Any]:
+    def labels(self) -> Sequence[Label]:
         """Vertex names, in the order of the graph."""
         return self.graph.labels
 
@@ -92,12 +92,12 @@ class Distances:
         return self.distances != self.infinity
 
     @overload
-    def distance(self, u: list[Any] | np.ndarray, v: Any, *, of: Any = None) -> np.ndarray: ...
+    def distance(self, u: list[Any] | np.ndarray, v: Vertices, *, of: Any = None) -> np.ndarray: ...
     @overload
-    def distance(self, u: Any, v: list[Any] | np.ndarray, *, of: Any = None) -> np.ndarray: ...
+    def distance(self, u: Vertices, v: list[Any] | np.ndarray, *, of: Any = None) -> np.ndarray: ...
     @overload
     def distance(self, u: Hashable, v: Hashable, *, of: Any = None) -> float: ...
-    def distance(self, u: Any, v: Any, *, of: Any = None) -> Any:
+    def distance(self, u: Vertices, v: Vertices, *, of: Any = None) -> Array:
         """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
 
         Lists or arrays of labels broadcast: `distance(us[:, None], vs)` is a table, float64 for integers, so that it
@@ -122,10 +122,6 @@ class Distances:
         DTypeError
             If float64 would round an integer.
 
-        See Also
-        --------
-        table, path : All pairs of two lists; the walk of that weight.
-
         Notes
         -----
         O(1) with a table; two climbs of the tree by elimination; else one search or one row.
@@ -148,7 +144,7 @@ class Distances:
             return output.number(self.engine.entry(int(i), int(j)), self.semiring)
         return output.numbers(self.engine.entries(i, j), self.semiring)
 
-    def _distance_on_device(self, u: Any, v: Any) -> Any:
+    def _distance_on_device(self, u: Vertices, v: Vertices) -> Array:
         """`distance` as a CuPy array, for CuPy arguments."""
         on_gpu, pairs = [type(x).__module__ == "cupy" for x in (u, v)], self.engine.pairs_on_device
         if pairs is None or not (self.sources.numbered and self.targets.numbered):
@@ -158,12 +154,8 @@ class Distances:
         j = v if on_gpu[1] else self.targets.positions_like(v)
         return output.numbers(pairs.entries(i, j), self.semiring)
 
-    def path(self, u: Label, v: Label) -> list[Any]:
+    def path(self, u: Label, v: Label) -> list[Label]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
-
-        Parameters
-        ----------
-        u, v : label
 
         Returns
         -------
@@ -176,10 +168,6 @@ class Distances:
             If a label is unknown, or v cannot be reached from u.
         AlgebraError
             If ⊕ is not selective.
-
-        See Also
-        --------
-        paths, distance : Paths of many pairs; the weight.
 
         Notes
         -----
@@ -217,7 +205,7 @@ class Distances:
             raise NoPathError(f"{where}: {came(v)} must be reachable from {came(u)}, got no walk between them{why}")
         return start, int(self._goals(np.array(end)))
 
-    def table(self, sources: Any = None, targets: Any = None, *, of: Any = None) -> np.ndarray:
+    def table(self, sources: Vertices = None, targets: Vertices = None, *, of: Any = None) -> np.ndarray:
         """The distances between some vertices as a fresh array, inf for no path, as `np.asarray(r)`.
 
         Parameters
@@ -238,10 +226,6 @@ class Distances:
             If a label is unknown, or float64 would round an integer.
         MemoryNeeded
             If the table does not fit.
-
-        See Also
-        --------
-        rows, to_frame : Blocks of rows; a table with labels.
 
         Notes
         -----
@@ -271,7 +255,13 @@ class Distances:
         return output.numbers(D, self.semiring)
 
     def rows(
-        self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None, of: Any = None
+        self,
+        sources: Vertices = None,
+        targets: Vertices = None,
+        *,
+        limit: Scalar = None,
+        block: int | None = None,
+        of: Any = None,
     ) -> Iterator[tuple[list[Any], Any]]:
         """Blocks of complete rows, computed on demand without a full table.
 
@@ -294,19 +284,6 @@ class Distances:
             In the dtype of `distances`, `infinity` for no path; CuPy where the distances are on a device. NumPy blocks
             are read-only and their memory may be reused once released: copy to keep or change.
 
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-
-        See Also
-        --------
-        table, reduce, predecessor_rows : One array; one number a row; the paths.
-
-        Notes
-        -----
-        Memory for `block` rows of n entries. Cost a row: see `shortest_paths`.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -328,7 +305,7 @@ class Distances:
         blocks = engine.rows(wanted, block)
         return (([names[k] for k in positions.tolist()], read_only(D)) for positions, D in blocks)
 
-    def within(self, limit: Any) -> Any:
+    def within(self, limit: Scalar) -> Matrix:
         """The distances of at most `limit` as a sparse matrix.
 
         Parameters
@@ -345,15 +322,6 @@ class Distances:
         ------
         MemoryNeeded
             If the entries do not fit.
-
-        See Also
-        --------
-        rows : Blocks of rows, with a limit too.
-        apsp.shortest_paths : Its `limit` ends searches there, which is faster where little is near.
-
-        Notes
-        -----
-        What the rows cost, and the entries found.
 
         Examples
         --------
@@ -375,7 +343,7 @@ class Distances:
         return vstack(parts, format="csr")
 
     def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
-        """One number per vertex from all its distances, without a full table.
+        """One number per vertex from all its distances, shape (sources,), or (targets,) for columns; no full table.
 
         Parameters
         ----------
@@ -391,24 +359,12 @@ class Distances:
         callback : callable, optional
             `callback(done, total)` in entries.
 
-        Returns
-        -------
-        array, shape (sources,), or (targets,) for columns
-
         Raises
         ------
         ValueError, AlgebraError
             If the name is unknown, or needs lengths that the semiring lacks.
         DomainError, ShapeError
             If "harmonic" meets a negative distance, or a partial result lacks sources that the name needs.
-
-        See Also
-        --------
-        rows, eccentricity, closeness : The rows; measures by label.
-
-        Notes
-        -----
-        O(n²) beyond computing the rows; memory for a few of them.
 
         Examples
         --------
@@ -418,7 +374,7 @@ class Distances:
         """
         return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
 
-    def nearest(self, sources: Any, *, towards: bool = False, of: Any = None) -> Nearest:
+    def nearest(self, sources: Vertices, *, towards: bool = False, of: Any = None) -> Nearest:
         """For every vertex the distance from the nearest of several sources, and that source.
 
         Parameters
@@ -440,10 +396,6 @@ class Distances:
         ------
         VertexError, AlgebraError
             If a label is unknown, or ⊕ is not selective.
-
-        See Also
-        --------
-        distance, apsp.csgraph.dijkstra : From one source; SciPy's `min_only`.
 
         Notes
         -----

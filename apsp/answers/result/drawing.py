@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.types import Axes, Label
 from semiring.stores.files import writing
 
 from ...io.saving import check_output
@@ -26,7 +27,7 @@ VERMILION, SKY, LIGHT = "#d55e00", "#56b4e9", "0.8"
 
 @contextmanager
 def canvas(
-    ax: Any, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150
+    ax: Axes, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150
 ) -> Iterator[Any]:
     """Axes (new by default), saved to the file `save` at the end; an unwritable file is refused before drawing."""
     if save is not None:
@@ -55,7 +56,7 @@ def palette(*, reverse: bool = False) -> Any:
     return ListedColormap(colours[::-1] if reverse else colours)
 
 
-def image(ax: Any, values: np.ndarray, labels: Sequence[Any], steps: Sequence[int], title: str, label: str) -> None:
+def image(ax: Axes, values: np.ndarray, labels: Sequence[Label], steps: Sequence[int], title: str, label: str) -> None:
     """Draw a matrix, no path blank; for `steps` (vertices of a path) the entries i → j are marked."""
     shown = np.where(np.isfinite(values), values, np.nan)
     drawn = ax.imshow(shown, interpolation="nearest" if len(labels) <= 1000 else "antialiased", cmap=palette())
@@ -73,10 +74,10 @@ def image(ax: Any, values: np.ndarray, labels: Sequence[Any], steps: Sequence[in
 
 
 def network(
-    ax: Any,
+    ax: Axes,
     xy: np.ndarray,
     edges: tuple[np.ndarray, np.ndarray],
-    labels: Mapping[int, Any],
+    labels: Mapping[int, Label],
     steps: Sequence[int],
     title: str,
     values: tuple[str, np.ndarray] | None = None,
@@ -130,7 +131,7 @@ def _aspect(xy: np.ndarray) -> float:
     return float(1 / max(np.cos(np.radians((xy[:, 1].min() + xy[:, 1].max()) / 2 / unit)), 0.01))
 
 
-def gantt(ax: Any, tasks: Sequence[Any], start: np.ndarray, last: np.ndarray, long: np.ndarray, unit: str) -> int:
+def gantt(ax: Axes, tasks: Sequence[Any], start: np.ndarray, last: np.ndarray, long: np.ndarray, unit: str) -> int:
     """A bar per task from its start, critical ones orange, with slack in grey; the number of critical tasks."""
     row, lasts = np.arange(len(tasks)), long > 0
     critical = last - start <= 1e-9 * last.max(initial=0)  # float slack within rounding

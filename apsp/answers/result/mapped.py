@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.spelling import came
+from semiring.host.types import Array, Fields, Label
 from semiring.stores.files import writing
 
 from ...io.graph.exported import listed
@@ -22,13 +23,13 @@ class Mapped(Shown):
 
     def to_geojson(
         self,
-        path: Sequence[Any] | None = None,
-        values: Any = None,
+        path: Sequence[Label] | None = None,
+        values: Array = None,
         *,
         limits: Sequence[float] | None = None,
         buffer: float | None = None,
         save: str | Path | None = None,
-    ) -> dict[str, Any]:
+    ) -> Fields:
         """GeoJSON of a path, of values as coloured points or isochrone polygons, or of the edges.
 
         Parameters
@@ -60,10 +61,6 @@ class Mapped(Shown):
             If places are not longitude and latitude, or limits not finite.
         VertexError, ShapeError, ImportError
             As `plot`; if polygons are requested without shapely.
-
-        See Also
-        --------
-        to_geopandas, explore, plot : A frame; a page; a picture.
 
         Notes
         -----
@@ -100,8 +97,8 @@ class Mapped(Shown):
 
     def to_geopandas(
         self,
-        path: Sequence[Any] | None = None,
-        values: Any = None,
+        path: Sequence[Label] | None = None,
+        values: Array = None,
         *,
         limits: Sequence[float] | None = None,
         buffer: float | None = None,
@@ -122,10 +119,6 @@ class Mapped(Shown):
         ------
         ImportError, ValueError, DomainError, VertexError, ShapeError
             If GeoPandas (extra `geo`) is missing, or as `to_geojson`.
-
-        See Also
-        --------
-        to_geojson, apsp.as_graph : Without GeoPandas; reads a frame of lines.
 
         Notes
         -----
@@ -151,8 +144,8 @@ class Mapped(Shown):
 
     def explore(
         self,
-        path: Sequence[Any] | None = None,
-        values: Any = None,
+        path: Sequence[Label] | None = None,
+        values: Array = None,
         *,
         planar: bool | None = None,
         save: str | Path | None = None,
@@ -181,10 +174,6 @@ class Mapped(Shown):
             If the graph or a path vertex has no places, or these are not degrees, without `planar`.
         VertexError, ShapeError
             As `plot`.
-
-        See Also
-        --------
-        plot, to_geojson : A picture; other maps.
 
         Notes
         -----
@@ -216,7 +205,7 @@ class Mapped(Shown):
             raise ValueError(f"{where}: vertices must have places, got a graph without any. {GIVE}")
         return self.graph.places
 
-    def _steps(self, xy: np.ndarray, path: Sequence[Any], where: str) -> list[int]:
+    def _steps(self, xy: np.ndarray, path: Sequence[Label], where: str) -> list[int]:
         """The positions of a path's vertices; ValueError if one has no place."""
         steps: list[int] = self.graph.labels.checked_positions(path, where=f"{where}: path").tolist()
         lost = [k for k in steps if np.isnan(xy[k, 0])]
@@ -225,7 +214,7 @@ class Mapped(Shown):
             raise ValueError(f"{where}: the vertices of a path must have places, got {got}.")
         return steps
 
-    def _route(self, xy: np.ndarray, path: Sequence[Any]) -> dict[str, Any]:
+    def _route(self, xy: np.ndarray, path: Sequence[Label]) -> Fields:
         steps = self._steps(xy, path, "to_geojson")
         geojson.require_places(xy)
         u, v = (self.graph.labels[k] for k in (steps[0], steps[-1]))

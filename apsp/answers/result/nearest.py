@@ -12,6 +12,7 @@ from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
 from semiring.host.errors import AlgebraError
+from semiring.host.types import Frame, Label
 
 from ...io.display import frames, notebook
 from ...io.labels import Labels
@@ -42,7 +43,7 @@ class Nearest:
         reached = len(self.source) - self.source.count(None)
         return f"<Nearest: {len(self.source)} vertices, {reached} of them reached, best of {self.among} sources>"
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Label]:
         return iter((self.source, self.distance))
 
     def _repr_html_(self) -> str:
@@ -51,7 +52,7 @@ class Nearest:
         note = f"The first {len(rows)} of {len(self.source)} vertices." if len(rows) < len(self.source) else ""
         return notebook.table(repr(self), ["vertex", "source", "distance"], rows, note)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """A pandas or Polars table `vertex`, `source`, `distance`; ImportError if neither is installed.
 
         Examples

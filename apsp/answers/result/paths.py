@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from semiring.algebra.records import Op, Semiring
 from semiring.algebra.selection import require_selection
 from semiring.host.devices import host
 from semiring.host.errors import NoPathError
+from semiring.host.types import Scalar
 
 from ...io.graph import Graph
 from ...road.engines.base import Edges
@@ -80,7 +80,7 @@ def require_paths(semiring: Semiring) -> None:
 
 
 def _losses(
-    heads: np.ndarray, weights: np.ndarray, x: int, to_v: np.ndarray, mul: Callable, zero: Any
+    heads: np.ndarray, weights: np.ndarray, x: int, to_v: np.ndarray, mul: Callable, zero: Scalar
 ) -> Iterable[tuple[int, float]]:
     """The loss of each out-edge of x whose head reaches v; exact for integers, as floats would round beyond 2⁵³."""
     with np.errstate(all="ignore"):

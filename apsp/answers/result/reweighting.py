@@ -16,6 +16,7 @@ from semiring.algebra.records import Semiring
 from semiring.dense.changes import put
 from semiring.host.errors import DTypeError, ShapeError, VertexError
 from semiring.host.spelling import came
+from semiring.host.types import Array, Scalar
 from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 FEW = 256
 
 
-def updated(r: Result, weights: Any, turns: Any, callback: Callback | None) -> Result:
+def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) -> Result:
     """The result for new weights, by a mapping or all, and turns; None leaves them as they are."""
     start, a = perf_counter(), r.along
     plain = a is None and r.turned is None and turns is None
@@ -61,12 +62,12 @@ def updated(r: Result, weights: Any, turns: Any, callback: Callback | None) -> R
             plan, seconds = replace(r.plan, reason=engine.updated or r.plan.reason), perf_counter() - start
             return replace(r, engine=engine, graph=graph, plan=plan, seconds=seconds, turned=turned)
     ask = partial(asked_anew, r, graph, turned, callback)
-    found, along = carried(ask(), a.weight, _told(r, turned), a.ordered, r) if a else (answer(ask()), None)
+    found, along = carried(ask(), a.weight, _quantities(r, turned), a.ordered, r) if a else (answer(ask()), None)
     plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
     return replace(r, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along, turned=turned)
 
 
-def reweighted(graph: Graph, weights: Any, semiring: Semiring) -> Graph:
+def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
     """The graph with one weight per listed edge, or by a mapping with some changed; of a matrix, by a mapping.
 
     ShapeError for a wrong number of weights; VertexError for a missing edge; DTypeError or DomainError for non-numbers,
@@ -101,23 +102,17 @@ def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Call
     kept = r.along is None and graph.rows is not None  # a matrix may have other edges now, and turns other copies
     kept &= turned is None or (r.turned is not None and turned.graph.rows is r.turned.graph.rows)
     wants = Wants.of(
-        callback=callback,
-        threads=getattr(like, "threads", None),
-        dtype=None if natural else r.dtype,
-        device=r.plan.device if available else None,
-        sources=i,
-        targets=j,
-        limit=r.engine.limit,
-        like=like if kept else None,
-        engine=like.name if like is not None and like.renews else "auto",
+        callback=callback, threads=getattr(like, "threads", None), dtype=None if natural else r.dtype,
+        device=r.plan.device if available else None, sources=i, targets=j, limit=r.engine.limit,
+        like=like if kept else None, engine=like.name if like is not None and like.renews else "auto",
         hub_labels=getattr(like, "hubs", None) is not None,
-    )
+    )  # fmt: skip
     if turned is not None:
         graph, wants = turned.graph, over_copies(wants, turned)
     return Question(graph, r.semiring, wants)
 
 
-def _with_entries(graph: Graph, weights: Any, s: Semiring) -> Graph:
+def _with_entries(graph: Graph, weights: Array, s: Semiring) -> Graph:
     """The graph of a matrix with some entries changed, as a matrix over the semiring."""
     if not isinstance(weights, Mapping):
         raise ShapeError(
@@ -137,7 +132,7 @@ def _with_entries(graph: Graph, weights: Any, s: Semiring) -> Graph:
     return replace(graph, dense=A, unit=False, nulls=())
 
 
-def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[Engine, Graph] | None:
+def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Scalar]) -> tuple[Engine, Graph] | None:
     """Engine and graph after changing few edges, or None to recompute; raises as `reweighted`."""
     if weighted(graph) is None or not 0 < len(weights) <= FEW:
         return None
@@ -151,7 +146,7 @@ def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Any]) -> tuple[E
     return made, Reweighted.of(graph, edges, values)
 
 
-def changes_of(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions of both ends, and weights (in the graph's dtype if exact)."""
     ends = list(weights)
     for pair in ends:
@@ -178,18 +173,17 @@ def changes_of(graph: Graph, weights: Mapping[Any, Any]) -> tuple[np.ndarray, np
     return tails, heads, new
 
 
-def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
+def _of_mapping(graph: Graph, weights: Mapping[Any, Scalar]) -> np.ndarray:
     """All weights, with those of the mapping replaced."""
-    assert graph.rows is not None
-    assert graph.cols is not None
-    old = np.ones(len(graph.rows), np.int64) if graph.weights is None else graph.weights
+    rows, cols = graph.ends
+    old = np.ones(len(rows), np.int64) if graph.weights is None else graph.weights
     if not weights:
         return old
     ends = list(weights)
     tails, heads, new = changes_of(graph, weights)
     ways = [tails * graph.n + heads] if graph.directed else [tails * graph.n + heads, heads * graph.n + tails]
     wanted = np.stack(ways, axis=1)
-    code = graph.rows * graph.n + graph.cols
+    code = rows * graph.n + cols
     order = np.argsort(code, kind="stable")
     first, last = (np.searchsorted(code[order], wanted, side) for side in ("left", "right"))
     count = last - first  # parallel edges all get the weight
@@ -242,7 +236,7 @@ def _changed(engine: Engine, new: Graph, old: Graph) -> Engine | None:
     return found[0] if found is not None and np.array_equal(np.sort(found[1]), arcs) else None
 
 
-def _told(r: Result, turned: Expansion | None) -> Mapping[str, np.ndarray]:
+def _quantities(r: Result, turned: Expansion | None) -> Mapping[str, np.ndarray]:
     """The quantities along the paths of a result, by arc of new copies."""
     assert r.along is not None
     return {

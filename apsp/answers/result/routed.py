@@ -15,7 +15,7 @@ from semiring.dense import routes as found
 from semiring.host.devices import host, on_device, read_only
 from semiring.host.errors import ShapeError
 from semiring.host.memory import require
-from semiring.host.types import Array, Label
+from semiring.host.types import Array, Label, Vertices
 
 from ...io.labels import Labels
 from ...io.saving import save_matrix
@@ -83,10 +83,6 @@ class Routed(Distances):
     def edges(self, u: Label, v: Label) -> np.ndarray:
         """Positions in the list of edges, `graph.rows` and `graph.cols`, of those along `path(u, v)`, from u to v.
 
-        Parameters
-        ----------
-        u, v : label
-
         Returns
         -------
         int64 array
@@ -98,10 +94,6 @@ class Routed(Distances):
             As `path`.
         ShapeError
             If the graph is a matrix, which has no list of edges.
-
-        See Also
-        --------
-        path : Its vertices.
 
         Notes
         -----
@@ -130,7 +122,7 @@ class Routed(Distances):
         return (self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine)).arcs
 
     def predecessor_rows(
-        self, sources: Any = None, block: int | None = None
+        self, sources: Vertices = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Predecessors from some or all sources in blocks of rows, without a table.
 
@@ -146,20 +138,6 @@ class Routed(Distances):
             Sources, as positions in the graph.
         P : int32 array, shape (k, n)
             To all vertices, on the host; −9999 beyond this result's limit.
-
-        Raises
-        ------
-        VertexError
-            If a source is not in the graph.
-
-        See Also
-        --------
-        paths, rows : Paths; distances.
-        apsp.predecessors : For a matrix and its closure.
-
-        Notes
-        -----
-        Memory for `block` rows of predecessors (4 bytes an entry) and of distances.
 
         Examples
         --------
@@ -185,24 +163,12 @@ class Routed(Distances):
             yield positions, P
 
     def save_predecessors(self, path: str | os.PathLike[str]) -> None:
-        """Write `predecessors` as `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
-
-        Parameters
-        ----------
-        path : path
+        """Write `predecessors` to `path`: `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
 
         Raises
         ------
         ValueError, FormatError, OSError, ShapeError
             As `save`, and if this result is partial.
-
-        See Also
-        --------
-        save, predecessor_rows : Distances; blocks of rows.
-
-        Notes
-        -----
-        4 n² bytes.
 
         Examples
         --------
@@ -242,10 +208,6 @@ class Routed(Distances):
         ------
         VertexError, AlgebraError
             If a label is unknown; if ⊕ is not selective.
-
-        See Also
-        --------
-        path, predecessor_rows : One pair; the trees.
 
         Notes
         -----
@@ -294,11 +256,6 @@ class Routed(Distances):
         ------
         AlgebraError
             For `paths`, if ⊕ is not selective.
-
-        See Also
-        --------
-        paths, predecessor_rows : The paths walked.
-        apsp.negative_cycle : The reason for missing distances.
 
         Notes
         -----

@@ -11,7 +11,7 @@ import numpy as np
 from semiring.host.devices import host
 from semiring.host.errors import DTypeError, MemoryNeeded, ShapeError
 from semiring.host.escaping import one_line
-from semiring.host.types import DType
+from semiring.host.types import Array, Axes, DType, Frame, Label
 
 from ...io.display import frames, notebook, output
 from ...io.reading.positions import places_of
@@ -45,22 +45,6 @@ class Shown(Distances):
     def text(self, count: int = 10) -> str:
         """The distances between the first `count` vertices as text, inf for no path.
 
-        Parameters
-        ----------
-        count : int
-
-        Returns
-        -------
-        str
-
-        See Also
-        --------
-        to_frame, table : All distances.
-
-        Notes
-        -----
-        `count` rows.
-
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -76,7 +60,7 @@ class Shown(Distances):
         left = self._left_out(k, m)
         return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
 
-    def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False, of: Any = None) -> Any:
+    def to_frame(self, rows: Array = None, cols: Array = None, *, long: bool = False, of: Any = None) -> Frame:
         """The distances as a table of pandas or Polars (that of the graph, else the installed one), inf for no path.
 
         Parameters
@@ -89,24 +73,12 @@ class Shown(Distances):
         of : str or list of str, optional
             A quantity of `shortest_paths(…, along=…)`; or several, a column each of a line per pair.
 
-        Returns
-        -------
-        DataFrame
-
         Raises
         ------
         VertexError, DTypeError
             If a label is unknown; if float64 would round an integer.
         ImportError
             If neither library is installed.
-
-        See Also
-        --------
-        table, save : An array without labels; a file.
-
-        Notes
-        -----
-        The requested rows, by default all n² distances, in float64 or integers.
 
         Examples
         --------
@@ -128,16 +100,16 @@ class Shown(Distances):
 
     def plot(
         self,
-        path: Sequence[Any] | None = None,
-        positions: Any = None,
+        path: Sequence[Label] | None = None,
+        positions: Array = None,
         *,
-        values: Any = None,
-        edge: Any = None,
+        values: Array = None,
+        edge: Array = None,
         unit: str | tuple[str, float] = "",
         title: str | None = None,
-        ax: Any = None,
+        ax: Axes = None,
         save: str | Path | None = None,
-    ) -> Any:
+    ) -> Axes:
         """Draw the graph on its coordinates, if any, else the distances as an image. Needs matplotlib.
 
         `r.plot(positions="roads.co", values="A")` colours vertices by distance from A; `edge=r.edge_betweenness()`
@@ -166,10 +138,6 @@ class Shown(Distances):
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write.
 
-        Returns
-        -------
-        matplotlib Axes
-
         Raises
         ------
         VertexError, ShapeError
@@ -178,10 +146,6 @@ class Shown(Distances):
             If values come without positions; if the file of positions is malformed.
         MemoryNeeded, ImportError
             If an image of all distances does not fit; if matplotlib (extra `plot`) is missing.
-
-        See Also
-        --------
-        path, nearest, closeness, edge_betweenness, flows : Paths and values to show.
 
         Notes
         -----
@@ -214,13 +178,13 @@ class Shown(Distances):
                 drawing.network(axes, placed, ends, named, steps, title, colours, load)
         return axes
 
-    def _titled(self, path: Sequence[Any], unit: str, scale: float) -> str:
+    def _titled(self, path: Sequence[Label], unit: str, scale: float) -> str:
         """The ends of a path, its weight and its vertices."""
         weight = self.distance(path[0], path[-1])
         told = f"{weight / scale:.{max(2, len(str(int(weight / scale))))}g}" if scale != 1 else f"{weight:.6g}"
         return f"{path[0]} → {path[-1]}, {told} {unit}".strip() + f", {len(path)} vertices"
 
-    def _edges(self, edge: Any) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
+    def _edges(self, edge: Array) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
         """Tails and heads of the edges, and a number for each."""
         graph, carried = self.graph, None if edge is None else np.asarray(edge, np.float64)
         if graph.rows is None or graph.cols is None:
@@ -234,7 +198,7 @@ class Shown(Distances):
             raise ShapeError(f"plot: edge must be one number an edge, shape {shape}, got shape {carried.shape}.")
         return (tails, heads), carried[tails, heads] if carried.ndim == 2 else carried
 
-    def _values(self, values: Any, unit: str = "", scale: float = 1) -> tuple[str, np.ndarray]:
+    def _values(self, values: Array, unit: str = "", scale: float = 1) -> tuple[str, np.ndarray]:
         """Label of the colour bar, and a number per vertex, NaN for none."""
         names, numbers = self.graph.labels, np.full(self.graph.n, np.nan)
         if callable(getattr(values, "items", None)):  # a mapping, or a Series

@@ -11,6 +11,7 @@ import numpy as np
 from semiring.algebra.records import Semiring
 from semiring.host.errors import ShapeError
 from semiring.host.spelling import came
+from semiring.host.types import Input
 
 from ...io.expansion import Expansion, expand
 from ...io.graph import Graph
@@ -32,7 +33,7 @@ _REFUSED = {
 
 
 def expanded(
-    source: Any, graph: Graph, s: Semiring, turns: Any, u_turns: Any, ways: Any, reading: Mapping[str, Any]
+    source: Input, graph: Graph, s: Semiring, turns: Any, u_turns: Any, ways: Any, reading: Mapping[str, Any]
 ) -> Expansion:
     """The copies of the vertices of a graph that turns ask for."""
     if turns is None and ways is not None:
@@ -42,7 +43,7 @@ def expanded(
     return expand(graph, turns_of(turns, graph, u_turns=u_turns, ways=ways), s)
 
 
-def _ways_of(source: Any, graph: Graph, name: str | int, reading: Mapping[str, Any]) -> list[Any]:
+def _ways_of(source: Input, graph: Graph, name: str | int, reading: Mapping[str, Any]) -> list[Any]:
     """The way of each edge, by a column or attribute; in a graph of NetworkX also texts and lists."""
     if isinstance(source, Graph) or not hasattr(source, "nodes"):
         return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()

@@ -147,7 +147,7 @@ def finite_weights(graph: Graph, s: Semiring, dtype: np.dtype) -> np.ndarray:
     return weights[np.isfinite(weights)]
 
 
-def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, Any, Any]]:
+def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, Array, Array]]:
     """Rows of D and of I ⊕ D ⊗ A, on D's device: a product for a matrix, else along the edges."""
     s, engine, graph = trees.semiring, trees.engine, trees.graph
     one = dtypes.one(s, engine.dtype)
@@ -165,7 +165,7 @@ def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, A
         yield positions, D, B
 
 
-def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, Any, Any]]:
+def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, Array, Array]]:
     """Rows of D and the weights of paths along predecessors; on D's device if there is a table."""
     s, engine, graph = trees.semiring, trees.engine, trees.graph
     if not engine.in_memory:

@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring.dense.routes import walks
 from semiring.host.devices import host
+from semiring.host.types import Label
 
 from ...io.labels import Labels
 from ..routes import Trees
@@ -39,16 +40,16 @@ class Paths(Sequence[list[Any]]):
         return len(self.starts) - 1
 
     @overload
-    def __getitem__(self, index: int) -> list[Any]: ...
+    def __getitem__(self, index: int) -> list[Label]: ...
     @overload
-    def __getitem__(self, index: slice) -> list[list[Any]]: ...
+    def __getitem__(self, index: slice) -> list[list[Label]]: ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         k = range(len(self))[index]
         return self._named(self.vertices[self.starts[k] : self.starts[k + 1]])
 
-    def __iter__(self) -> Iterator[list[Any]]:
+    def __iter__(self) -> Iterator[list[Label]]:
         named, starts = self._named(self.vertices), self.starts.tolist()
         return (named[start:stop] for start, stop in itertools.pairwise(starts))
 
@@ -58,7 +59,7 @@ class Paths(Sequence[list[Any]]):
         count = np.diff(self.starts)
         return np.where(count == 0, -9999, count - 1)
 
-    def _named(self, vertices: np.ndarray) -> list[Any]:
+    def _named(self, vertices: np.ndarray) -> list[Label]:
         numbers: list[Any] = vertices.tolist()
         if isinstance(self.labels[:], range):
             first = self.labels[0] if len(self.labels) else 0

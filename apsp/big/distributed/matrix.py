@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform
 from semiring.algebra.ranges import local, meet, sliced
 from semiring.algebra.records import Semiring
-from semiring.algebra.survey import Survey, fast, survey, united
+from semiring.algebra.survey import Survey, fast, merge, survey
 from semiring.dense.bits import BitMatrix
-from semiring.distributed import Comm, InMemory, Layout, World
+from semiring.distributed import Comm, Layout, LocalMatrix, World
 from semiring.host.arrays import require_square
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, DType
+from semiring.host.types import Array, DType, Fields
 from semiring.kernels.backend import Backend, bind
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
@@ -185,7 +185,7 @@ class DistributedMatrix:
     ) -> DistributedMatrix:
         """`Graph.matrix` in parts, never full; warns of ambiguous zeros."""
         s = get(semiring)
-        arguments: dict[str, Any] = {"world": world, "block": block}
+        arguments: Fields = {"world": world, "block": block}
         if graph.dense is not None:
             windows = graph.windows(s, dtype, where="DistributedMatrix")
             A = graph.matrix(s, dtype) if windows is None else windows
@@ -260,7 +260,7 @@ class DistributedMatrix:
                 if callback is not None and comm.rank == 0:
                     callback(pivot.stop * n * n, n**3)
 
-            part = InMemory(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
+            part = LocalMatrix(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
             complete = None if rounds is None else lambda index: rounds.due(comm.rank)
             comm.barrier()
             watch = ops.stopwatch()
@@ -423,10 +423,10 @@ class DistributedMatrix:
 
         def survey_part(ops: Backend, part: Array, rows: slice, columns: slice) -> Survey | None:
             first = (rows.start, columns.start)
-            arguments: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_undeclared": True}
+            arguments: Fields = {"where": "DistributedMatrix", "first": first, "null_undeclared": True}
             return survey(part, self.semiring, **arguments) if part.size else None
 
-        return united([seen for seen in self._allgather(survey_part) if seen])
+        return merge([seen for seen in self._allgather(survey_part) if seen])
 
     def __repr__(self) -> str:
         where = {"cpu": "on the host", "cuda": "on GPUs"}[self.world.device]
@@ -436,7 +436,7 @@ class DistributedMatrix:
         )
 
 
-def _pair(key: object) -> tuple[Any, Any]:
+def _pair(key: object) -> tuple[Array, Array]:
     if not isinstance(key, tuple) or len(key) != 2:
         raise IndexError(f"DistributedMatrix: rows and columns are required, M[a:b, c:d], got {came(key)}.")
     return key

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from semiring.algebra.survey import Survey
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import World, world
 from semiring.host.errors import AlgebraError, DivergenceError
-from semiring.host.types import DType
+from semiring.host.types import DType, Fields, Input
 from semiring.kernels.backend import bind
 
 from ...io.graph.ondisk import refuse_overwriting
@@ -31,7 +30,7 @@ from .matrix import DistributedMatrix
 WorldLike = int | Sequence[int] | World
 
 
-def world_of(gpus: WorldLike, options: dict[str, Any] | None = None) -> World:
+def world_of(gpus: WorldLike, options: Fields | None = None) -> World:
     """The ranks of `gpus=`, with additional backend options for this call."""
     ranks = gpus if isinstance(gpus, World) else world(gpus=gpus)
     if options:
@@ -55,7 +54,7 @@ def plan(
 
 
 def closed(
-    source: Any, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
+    source: Input, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix | np.ndarray:
     """The distributed closure, written if `limits` have an output; gathered if only all of it shows convergence."""
     limits, where = wants.limits, wants.where
@@ -134,5 +133,5 @@ def _within_limits(
 
 def close_bits(closed: BitMatrix, request: Request, gpus: WorldLike) -> None:
     """closed ← its reflexive closure, on the host, by several ranks."""
-    arguments: dict[str, Any] = {"block": request.block, "overwrite": True, "callback": request.callback}
+    arguments: Fields = {"block": request.block, "overwrite": True, "callback": request.callback}
     closing.close(closed, get("lor_land"), world_of(gpus), **arguments)

@@ -17,7 +17,7 @@ from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast
 from semiring.host.errors import AlgebraError, DTypeError, MemoryNeeded
 from semiring.host.memory import available, shown
-from semiring.host.types import Array, DType
+from semiring.host.types import Array, DType, Fields
 from semiring.kernels.backend import Backend, bind, device_of
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
@@ -46,7 +46,7 @@ class Large:
     source: Source
     device: str
     limits: Limits
-    options: dict[str, Any]
+    options: Fields
     block: int | None = None
     schedule: str = "auto"
 
@@ -172,7 +172,7 @@ class Large:
         """Whether only an output distinguishes this from an ordinary closure."""
         return self.in_core and self.limits.checkpoint is None
 
-    def close(self, callback: Callback | None = None) -> Any:
+    def close(self, callback: Callback | None = None) -> Array:
         """A* as an array, or a `TileStore` if requested or too large; early errors, DivergenceError, FormatError."""
         cut = None if self.in_core else self.cut
         if cut is None or self.streams_from_memory:
@@ -180,7 +180,7 @@ class Large:
             return self.as_requested(D)
         return on_disk.close(self.source, self.ops, self.limits, cut=cut, callback=callback)
 
-    def as_requested(self, D: np.ndarray) -> Any:
+    def as_requested(self, D: np.ndarray) -> Array:
         """A result in memory as itself, or as a store, as requested."""
         place = self.limits.made_in
         if place is None:

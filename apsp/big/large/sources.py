@@ -13,7 +13,7 @@ import numpy as np
 from semiring.algebra import dtypes
 from semiring.algebra.conversion import conform
 from semiring.algebra.records import Semiring
-from semiring.algebra.survey import Survey, survey, united
+from semiring.algebra.survey import Survey, merge, survey
 from semiring.dense.bits import BitMatrix
 from semiring.host.arrays import require_square
 from semiring.host.errors import ShapeError
@@ -105,7 +105,7 @@ class Source:
                 seen.append(survey(part, self.semiring, where="closure", first=first, null_undeclared=undeclared))
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
             del part  # before the next is read
-        return united(seen), crc
+        return merge(seen), crc
 
 
 def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> np.ndarray:
@@ -119,7 +119,7 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
     return found
 
 
-def matrix_or_graph(A: Array, wants: Wants) -> Any:
+def matrix_or_graph(A: Array, wants: Wants) -> Array:
     """A if it is a matrix, or has windows and limits are given; else its graph."""
     limited = wants.limits is not None
     known = (Graph, int, np.integer) if limited else (Graph, int, np.integer, np.ndarray, BitMatrix)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from semiring.host.escaping import one_line
-from semiring.host.types import Label
+from semiring.host.types import Fields, Label
 
 from ...io.display.terminal import Meter
 from .reporting import number, quiet, report, report_table
@@ -30,13 +30,13 @@ def no_progress(done: int, total: int) -> None:
 
 
 def summary(graph: Graph, seconds: float, rate: float | None = None, **how: Any) -> None:
-    facts: dict[str, Any] = {"n": graph.n, "edges": graph.edge_count, **how, "seconds": float(f"{seconds:.3g}")}
+    facts: Fields = {"n": graph.n, "edges": graph.edge_count, **how, "seconds": float(f"{seconds:.3g}")}
     facts |= {} if rate is None else {"rate": float(f"{rate:.3g}")}
     shown = (f"{name}={x:.3g}" if isinstance(x, float) else f"{name}={x}" for name, x in facts.items())
     report(" ".join(shown), **facts)
 
 
-def how(r: Result) -> dict[str, Any]:
+def how(r: Result) -> Fields:
     """How a result was computed, for the summary."""
     plan = r.plan
     return {"semiring": r.semiring.name, "dtype": r.dtype.name, "schedule": plan.schedule, "device": plan.device}

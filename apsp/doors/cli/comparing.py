@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from semiring.host.spelling import came
+from semiring.host.types import Fields
 
 from ...io.display.terminal import Meter
 from . import graphs
@@ -134,11 +135,11 @@ def _span(first: int, last: int | None = None, step: int = 1) -> range:
     return range(first, (first if last is None else last) + 1, step)
 
 
-def _provenance(seed: int | None) -> dict[str, Any]:
+def _provenance(seed: int | None) -> Fields:
     """Provenance of a measurement: machine, versions, date, command, seed."""
     from .machine import describe
 
-    facts: dict[str, Any] = {
+    facts: Fields = {
         "machine": dict(describe()),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 import click
 
 from semiring.host.escaping import one_line
+from semiring.host.types import Fields
 
 from .reporting import finish
 
@@ -140,7 +141,7 @@ def _interrupt_behind(error: BaseException | None) -> BaseException | None:
 
 
 @contextmanager
-def _errors_as_exit_codes(meta: dict[str, Any] | None = None) -> Iterator[None]:
+def _errors_as_exit_codes(meta: Fields | None = None) -> Iterator[None]:
     """Convert errors of a command to one line and an exit code; under MPI, abort the job."""
     try:
         yield

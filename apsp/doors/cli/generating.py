@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from semiring.host.types import Fields
+
 from . import graphs
 from .choices import FORMAT, OUTPUT_FORMAT
 from .options import OUTPUT, SOURCE, columns, combined
@@ -56,7 +58,7 @@ def generate_random(
     """N vertices with random edges."""
     from ...generate import random_graph
 
-    options: dict[str, Any] = {"integer": not real, "directed": not undirected}
+    options: Fields = {"integer": not real, "directed": not undirected}
     graphs.write(lambda: random_graph(n, density, seed=seed, weights=weights, **options), **output)
 
 

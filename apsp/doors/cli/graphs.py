@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from semiring.host.escaping import one_line
-from semiring.host.types import Label
+from semiring.host.types import Fields, Label
 
 from .exit_codes import shell
 from .options import READING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...io.graph import Graph
 
 
-def read(file: str, options: dict[str, Any]) -> Graph:
+def read(file: str, options: Fields) -> Graph:
     """The graph in a file or on standard input; removes reading options from `options`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -32,12 +32,12 @@ def read(file: str, options: dict[str, Any]) -> Graph:
     return graph
 
 
-def _read_by_options(file: str, options: dict[str, Any]) -> Graph:
+def _read_by_options(file: str, options: Fields) -> Graph:
     from ...io import formats
     from ...io.quantities import quantities, rereadable
 
     format, undirected, columns, weight, unweighted, null_value = (options.pop(name, None) for name in READING)
-    arguments: dict[str, Any] = {"format": format, "directed": None if undirected is None else not undirected}
+    arguments: Fields = {"format": format, "directed": None if undirected is None else not undirected}
     named = [] if columns is None else [column.strip() for column in columns.split(",")]
     by_position = all(column.isdecimal() for column in named)
     if columns is not None:
@@ -100,7 +100,7 @@ def positions(path: Path | None, graph: Graph) -> dict[Label, tuple[float, float
     return {label: (x, y) for label, (x, y) in zip(graph.labels, coordinates, strict=True) if x == x}
 
 
-def read_vertices(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Label, ...] = ()) -> bool:
+def read_vertices(graph: Graph, table: Path | None, options: Fields, ends: tuple[Label, ...] = ()) -> bool:
     """Replace files of sources and targets in `options` by their labels; returns whether there are any.
 
     Otherwise, for a large graph, the `ends` become the only source and target.

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from semiring.host.types import Fields
+
 from . import graphs
 from .choices import Numbers
 from .exit_codes import NO
@@ -52,7 +54,7 @@ def lab_run(
     given = {name: options.pop(name) for name in READING}
     graph = random_graph(vertices, 20, seed=0) if file is None else graphs.read(file, given)
     macros = dict(text.partition("=")[::2] for text in define)
-    widths: list[dict[str, Any]] = [{"THREADS": count} for count in threads_per_block or ()] or [{}]
+    widths: list[Fields] = [{"THREADS": count} for count in threads_per_block or ()] or [{}]
     found = [emulate(kernel, graph, define=macros | width, **options) for width in widths]
     if file is None and vertices > ODD and all(found):
         # No width of a block divides it: threads beyond the matrix do nothing, or do harm.

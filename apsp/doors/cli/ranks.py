@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from semiring.host.types import Fields
 
 from .exit_codes import ABORT_JOB, NO, ending
 from .reporting import quiet
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from ...answers.result import Result
 
 
-def ranks_of(options: dict[str, Any]) -> World | None:
+def ranks_of(options: Fields) -> World | None:
     """The ranks of these options, which are removed; None for one device. Under MPI only rank 0 prints."""
     gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
     if gpus is not None and distributed:

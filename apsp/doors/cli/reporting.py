@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from semiring.host.types import Fields
+
 from ...io.display.terminal import show_table
 
 _DOCUMENT, _QUIET = "apsp.json", "apsp.quiet"
@@ -72,7 +74,7 @@ def number(text: str) -> Any:
     return text
 
 
-def finish(meta: dict[str, Any]) -> None:
+def finish(meta: Fields) -> None:
     """Print the document, if one is wanted."""
     if meta.get(_DOCUMENT):
         click.echo(json.dumps(meta[_DOCUMENT], ensure_ascii=False, default=str))

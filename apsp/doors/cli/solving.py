@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from semiring.host.escaping import one_line
+from semiring.host.types import Fields
 
 from ...io.display.terminal import Meter
 from . import answers, graphs
@@ -178,7 +179,7 @@ def solve(
         click.get_current_context().exit(NO)
 
 
-def _print_steps(file: str, options: dict[str, Any], plot: Path | None, plain: bool) -> None:
+def _print_steps(file: str, options: Fields, plot: Path | None, plain: bool) -> None:
     """Print, and draw, the matrices of a schedule."""
     from ...closures import closure
 

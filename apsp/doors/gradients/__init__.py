@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from semiring.algebra.records import Semiring
 from semiring.host.types import Array
 
@@ -13,7 +11,7 @@ from ...road.road import answer
 from ...road.wants import Wants
 
 
-def closed(A: Array, s: Semiring, zeros: bool, schedule: str, block: int | None, threads: int | None) -> Any:
+def closed(A: Array, s: Semiring, zeros: bool, schedule: str, block: int | None, threads: int | None) -> Array:
     """A*, in kind; `zeros`: zeros are edges (`null_value=None`)."""
     nulls = nulls_of(None if zeros else BY_RULE)
     wants = Wants.of(where="closure", schedule=schedule, block=block, threads=threads, nulls=nulls, table=True)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from semiring.algebra.records import Semiring
+from semiring.host.types import Array
 from semiring.tensors.gradients import asked_by
 
 from ...io.reading.options import BY_RULE, NullValue
 
 
-def is_differentiated(A: Any) -> bool:
+def is_differentiated(A: Array) -> bool:
     """Whether A is a PyTorch tensor that requires gradients, or traced by JAX; see `asked_by`."""
     return (hasattr(A, "requires_grad") or hasattr(A, "aval")) and bool(asked_by(A))
 
 
 def differentiable(
-    A: Any,
+    A: Array,
     semiring: str | Semiring,
     *,
     schedule: str,
@@ -26,7 +27,7 @@ def differentiable(
     steps: bool,
     null_value: NullValue,
     **others: Any,
-) -> Any:
+) -> Array:
     """`apsp.closure` with a gradient; ValueError for options other than these."""
     if steps:
         raise ValueError(

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from semiring.algebra.records import Semiring
+from semiring.host.types import Array, Values
 from semiring.tensors.gradients import kind, paths_by_closure, require, sums_by_closure
 from semiring.tensors.gradients.tensors import computed, key, named, operation, plain, softsums
 
@@ -48,13 +49,13 @@ _closure_paths = operation(
 )
 
 
-def _context(ctx: Any, inputs: Any, output: Any) -> None:
+def _context(ctx: Any, inputs: Values, output: Any) -> None:
     A, semiring, ties, *_, threads = inputs
     ctx.options = semiring, ties, threads
     ctx.save_for_backward(A, *output)
 
 
-def _backward(ctx: Any, G: Tensor, _: Tensor) -> Any:
+def _backward(ctx: Any, G: Tensor, _: Tensor) -> Array:
     (A, D, P), found = ctx.saved_tensors, kind(named(ctx.options[0]), "closure")
     if found == "selecting":
         by_A = _closure_paths(A, D, P, G, *ctx.options)

@@ -11,6 +11,7 @@ import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
+from semiring.host.types import Array, Values
 from semiring.tensors.gradients import kind, paths_by_closure, require, sums_by_closure
 from semiring.tensors.gradients.tracers import called, plain, softsums
 
@@ -19,16 +20,16 @@ from . import closed
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(1, 2, 3))
-def _closure(A: Any, s: Semiring, ties: str, options: tuple[Any, ...]) -> Any:
+def _closure(A: Array, s: Semiring, ties: str, options: Values) -> Array:
     return called(lambda a: closed(a, s, *options), A, A)
 
 
-def _forward(A: Any, s: Semiring, ties: str, options: tuple[Any, ...]) -> Any:
+def _forward(A: Array, s: Semiring, ties: str, options: Values) -> Array:
     if kind(s, "closure") != "selecting" or ties == "shared":
         D = _closure(A, s, ties, options)
         return D, (A, D, None)
 
-    def compute(a: Any) -> Any:
+    def compute(a: Any) -> Array:
         d = closed(a, s, *options)
         return d, of_closure(a, d, s, options[-1])
 
@@ -36,7 +37,7 @@ def _forward(A: Any, s: Semiring, ties: str, options: tuple[Any, ...]) -> Any:
     return D, (A, D, P)
 
 
-def _backward(s: Semiring, ties: str, options: tuple[Any, ...], kept: Any, G: Any) -> Any:
+def _backward(s: Semiring, ties: str, options: Values, kept: Any, G: Array) -> Array:
     A, D, P = kept
     if (found := kind(s, "closure")) != "selecting":
         return (sums_by_closure(found, jnp.where, softsums, A, D, G),)
@@ -46,7 +47,7 @@ def _backward(s: Semiring, ties: str, options: tuple[Any, ...], kept: Any, G: An
 _closure.defvjp(_forward, _backward)
 
 
-def closure(A: Any, semiring: str | Semiring, ties: str, *options: Any, **others: Any) -> Any:
+def closure(A: Array, semiring: str | Semiring, ties: str, *options: Any, **others: Any) -> Array:
     """`apsp.closure` of a traced array, with a gradient."""
     require(ties, others, "closure")
     (A,) = plain(A, where="closure")

@@ -20,59 +20,21 @@ from typing import Any
 
 import networkx as nx
 
-from .betweenness import (
-    all_pairs_all_shortest_paths,
-    all_shortest_paths,
-    betweenness_centrality,
-    betweenness_centrality_subset,
-    edge_betweenness_centrality,
-    edge_betweenness_centrality_subset,
-)
+from _apsp_networkx import FUNCTIONS
+
+from . import betweenness, measures, pairs, reaching
 from .graphs import Converted
-from .measures import (
-    average_shortest_path_length,
-    barycenter,
-    center,
-    centroid,
-    closeness_centrality,
-    diameter,
-    eccentricity,
-    global_efficiency,
-    harmonic_centrality,
-    periphery,
-    radius,
-    wiener_index,
-)
-from .pairs import (
-    all_pairs_bellman_ford_path,
-    all_pairs_bellman_ford_path_length,
-    all_pairs_dijkstra,
-    all_pairs_dijkstra_path,
-    all_pairs_dijkstra_path_length,
-    all_pairs_shortest_path,
-    all_pairs_shortest_path_length,
-    floyd_warshall,
-    floyd_warshall_numpy,
-    floyd_warshall_predecessor_and_distance,
-    floyd_warshall_tree,
-    johnson,
-    metric_closure,
-    shortest_simple_paths,
-)
-from .reaching import transitive_closure, transitive_closure_dag, transitive_reduction
 from .serving import can_run, should_run
 
-__all__ = [
-    "all_pairs_all_shortest_paths", "all_pairs_bellman_ford_path", "all_pairs_bellman_ford_path_length",
-    "all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length", "all_pairs_shortest_path",
-    "all_pairs_shortest_path_length", "all_shortest_paths", "average_shortest_path_length", "barycenter",
-    "betweenness_centrality", "betweenness_centrality_subset", "can_run", "center", "centroid",
-    "closeness_centrality", "convert_from_nx", "convert_to_nx", "diameter", "eccentricity",
-    "edge_betweenness_centrality", "edge_betweenness_centrality_subset", "floyd_warshall", "floyd_warshall_numpy",
-    "floyd_warshall_predecessor_and_distance", "floyd_warshall_tree", "global_efficiency", "harmonic_centrality",
-    "johnson", "metric_closure", "periphery", "radius", "shortest_simple_paths", "should_run", "transitive_closure",
-    "transitive_closure_dag", "transitive_reduction", "wiener_index",
-]  # fmt: skip
+__all__ = ["can_run", "convert_from_nx", "convert_to_nx", "should_run"]
+
+
+def __getattr__(name: str) -> Any:
+    """One of `FUNCTIONS`, from the module that defines it."""
+    modules = (module for module in (pairs, reaching, measures, betweenness) if hasattr(module, name))
+    if name not in FUNCTIONS or (module := next(modules, None)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(module, name)
 
 
 def convert_from_nx(graph: nx.Graph, *args: Any, **kwargs: Any) -> Converted:

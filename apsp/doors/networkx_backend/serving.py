@@ -7,6 +7,7 @@ from typing import Any
 
 from _apsp_networkx import FUNCTIONS
 from semiring.host.memory import available
+from semiring.host.types import Fields, Values
 
 from ...road import estimates
 
@@ -19,7 +20,7 @@ _MEASURES = (
 )
 
 
-def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, position: int, default: Any = None) -> Any:
+def _argument(args: Values, kwargs: Fields, name: str, position: int, default: Any = None) -> Any:
     return kwargs.get(name, args[position] if position is not None and len(args) > position >= 0 else default)
 
 
@@ -48,7 +49,7 @@ _UNSUPPORTED = {
 }
 
 
-def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+def can_run(name: str, args: Values, kwargs: Fields) -> bool | str:
     """True if this call is supported, else the reason why not."""
     if name not in FUNCTIONS:
         return f"{name} is not one of this backend's functions"
@@ -62,7 +63,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     return True
 
 
-def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+def should_run(name: str, args: Values, kwargs: Fields) -> bool | str:
     """True if this call is predicted to fit and be faster, else the reason why not."""
     graph = _argument(args, kwargs, "G", 0)
     n = len(graph)
@@ -77,7 +78,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
-def _sources(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], n: int) -> int:
+def _sources(name: str, args: Values, kwargs: Fields, n: int) -> int:
     """The number of sources that the call needs."""
     positions = _POSITIONS.get(name, {})
     if name in ("all_shortest_paths", "shortest_simple_paths"):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from semiring.host.types import Label
+from semiring.host.types import Frame, Label
 
 #: In order of preference.
 LIBRARIES = ("pandas", "polars")
@@ -20,7 +21,7 @@ def library_of(source: object) -> str | None:
     return name if name in LIBRARIES else None
 
 
-def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
+def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Frame:
     """A row per source, a column per target; Polars has row names as its first column, "from"."""
     frames = _load(library)
     if frames.__name__ == "pandas":
@@ -30,13 +31,13 @@ def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], libra
     return frames.DataFrame({"from": list(rows), **dict(zip(names, values.T, strict=True))})
 
 
-def long(tables: Mapping[Any, np.ndarray], rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
+def long(tables: Mapping[Any, np.ndarray], rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Frame:
     """A line per pair: from, to, and a column a table."""
     tails, told = [name for name in rows for _ in cols], {str(name): values.ravel() for name, values in tables.items()}
     return columns({"from": tails, "to": list(cols) * len(rows), **told}, library)
 
 
-def columns(named: Mapping[str, Any], library: str | None) -> Any:
+def columns(named: Mapping[str, Any], library: str | None) -> Frame:
     """A data frame of equal-length columns; ints stay ints beside None."""
     frames = _load(library)
     if frames.__name__ == "pandas":
@@ -47,12 +48,12 @@ def columns(named: Mapping[str, Any], library: str | None) -> Any:
     return frames.DataFrame(dict(named))
 
 
-def _index(pandas: Any, names: Sequence[Label], title: str) -> Any:
+def _index(pandas: ModuleType, names: Sequence[Label], title: str) -> Any:
     """An index of names; a tuple is one name, not several levels."""
     return pandas.Index(list(names), name=title, tupleize_cols=False)
 
 
-def _load(library: str | None) -> Any:
+def _load(library: str | None) -> ModuleType:
     for name in (library,) if library else LIBRARIES:
         if importlib.util.find_spec(name) is not None:
             return importlib.import_module(name)

@@ -36,6 +36,7 @@ from typing import IO, Any
 
 from semiring.host.errors import FormatError
 from semiring.host.spelling import came, did_you_mean
+from semiring.host.types import Fields
 from semiring.stores.files import check_writable
 
 from ...road.log import warn
@@ -83,10 +84,6 @@ def names() -> tuple[str, ...]:
 
 def written() -> tuple[str, ...]:
     """The names of writable formats.
-
-    Returns
-    -------
-    tuple of str
 
     See Also
     --------
@@ -196,7 +193,7 @@ def read_as(path: str | os.PathLike[str] | IO[Any], reading: Reading, **options:
     return graph.having(directed=reading.directed, weighted=weighted, nulls=reading.nulls, name=name)
 
 
-def _options(source: Source, chosen: Format, reading: Reading, options: dict[str, Any]) -> dict[str, Any]:
+def _options(source: Source, chosen: Format, reading: Reading, options: Fields) -> Fields:
     """The options of the format's reader; ValueError for any that it does not take."""
     passed = {"weight": reading.named, "columns": reading.columns is not None, **dict.fromkeys(options, True)}
     for name in passed:

@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring.host.errors import FormatError
 from semiring.host.spelling import came
-from semiring.host.types import Label
+from semiring.host.types import Label, Scalar
 
 from ..graph import Graph
 from ..reading.options import is_numeral
@@ -71,7 +71,7 @@ class Format:
 Arcs = tuple[list[int], list[int], list[Any] | None]
 
 
-def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
+def listed(graph: Graph) -> tuple[list[int], list[int], list[Scalar]]:
     """The arcs as Python numbers (unweighted: 1); FormatError for integers that stand for infinity."""
     rows, cols, weights = _arcs(graph)
     own, ends = weights if graph.weights is None else graph.weights, np.iinfo(np.int64)  # computed in any dtype
@@ -126,9 +126,7 @@ def _undirected(graph: Graph, format: str) -> Graph:
 
 def _known(graph: Graph, format: Format) -> np.ndarray | None:
     """Edge weights that the format can express: None, or integers."""
-    rows, cols, w = graph.rows, graph.cols, graph.weights
-    assert rows is not None
-    assert cols is not None
+    (rows, cols), w = graph.ends, graph.weights
     assert w is not None
     if not format.weights:
         need, known, fits = "every edge must weigh 1", "weights", w == 1
@@ -252,7 +250,7 @@ def write_lines(file: IO[bytes], lines: Iterable[str]) -> None:
     file.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def edge_lines(arcs: Arcs, names: Sequence[Any], *, before: str = "", between: str = " ") -> Iterator[str]:
+def edge_lines(arcs: Arcs, names: Sequence[Label], *, before: str = "", between: str = " ") -> Iterator[str]:
     """A line per arc: both names, and the weight if any."""
     rows, cols, weights = arcs
     ends = list(map(str, names))

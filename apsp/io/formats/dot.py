@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import IO, Any
 
 from .base import Format
@@ -16,7 +17,7 @@ def sniff(head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-def parse(networkx: Any, pydot: Any, file: IO[bytes]) -> Any:
+def parse(networkx: ModuleType, pydot: ModuleType, file: IO[bytes]) -> Any:
     """A graph whose names and values have no quotes, without the line ends that pydot takes for nodes."""
     (found,) = pydot.graph_from_dot_data(file.read().decode())
     graph = networkx.relabel_nodes(networkx.nx_pydot.from_pydot(found), _plain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from types import ModuleType
 from typing import IO, Any
 
 from .base import Format
@@ -19,7 +20,7 @@ def sniff(head: bytes) -> bool:
     return re.search(rb"^[ \t]*graph\s*\[", head, re.MULTILINE) is not None
 
 
-def parse(networkx: Any, file: IO[bytes]) -> Any:
+def parse(networkx: ModuleType, file: IO[bytes]) -> Any:
     """Parse with nodes named by label if possible, else by id."""
     data = file.read()
     _require_shallow(data)

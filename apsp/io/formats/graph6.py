@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import IO, Any
 
 from .base import Format
@@ -13,7 +14,7 @@ def sniff(head: bytes) -> bool:
     return head.startswith(b">>graph6<<")
 
 
-def parse(networkx: Any, file: IO[bytes]) -> Any:
+def parse(networkx: ModuleType, file: IO[bytes]) -> Any:
     lines = file.read().split()
     if len(lines) != 1:
         raise ValueError(f"{len(lines)} lines, where one is a graph")

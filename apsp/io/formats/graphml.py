@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import IO, Any
 
 from .base import Format
@@ -13,7 +14,7 @@ def sniff(head: bytes) -> bool:
     return b"<graphml" in head
 
 
-def parse(networkx: Any, file: IO[bytes]) -> Any:
+def parse(networkx: ModuleType, file: IO[bytes]) -> Any:
     """Parse; refuses several graphs, which NetworkX would skip, as it would default values of edges."""
     data = file.read()
     count = len(re.findall(rb"<(?:[\w.-]+:)?graph[\s>]", data))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 from semiring.host.spelling import came
@@ -50,7 +51,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     return from_lines([None] * len(data), data, reading, source.error, "record")
 
 
-def parse(networkx: Any, data: dict[str, object]) -> Any:
+def parse(networkx: ModuleType, data: dict[str, object]) -> Any:
     """NetworkX's graph by the keys of the outermost object; otherwise keys are vertices."""
     directed = bool(data.get("directed", True))
     for edges in ("links", "edges"):

@@ -45,9 +45,7 @@ def read(source: Source) -> Graph:
     graph = numbered(source, body, n, entries[0], shape=shape, widths=widths, what="entries")
     if symmetry == "general":
         return graph
-    rows, cols, weights = graph.rows, graph.cols, graph.weights
-    assert rows is not None
-    assert cols is not None
+    (rows, cols), weights = graph.ends, graph.weights
     _require_triangle(source, body, rows, cols, symmetry)
     if symmetry == "symmetric":
         return replace(graph, directed=False)

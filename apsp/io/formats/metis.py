@@ -71,9 +71,8 @@ def read(source: Source) -> Graph:
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
-    assert graph.rows is not None
-    assert graph.cols is not None
-    tails, heads = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
+    rows, cols = graph.ends
+    tails, heads = np.concatenate((rows, cols)), np.concatenate((cols, rows))
     order = np.lexsort((heads, tails))
     tails, heads = tails[order], heads[order]
     _check_edges(graph, tails, heads)
@@ -83,7 +82,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
         tokens = [f"{head} {w}" for head, w in zip(tokens, weights, strict=True)]
     if graph.name:
         write_lines(file, [f"% {remark(graph.name)}"])
-    write_lines(file, [f"{graph.n} {len(graph.rows)}{'' if graph.weights is None else ' 001'}"])
+    write_lines(file, [f"{graph.n} {len(rows)}{'' if graph.weights is None else ' 001'}"])
     ends = np.cumsum(np.bincount(tails, minlength=graph.n)).tolist()
     write_lines(file, (" ".join(tokens[a:b]) for a, b in pairwise([0, *ends])))
 
@@ -102,11 +101,9 @@ def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:
     refuse(tails == heads, "edges must join two vertices, as metis files know no loops", tails, heads, "Drop it.")
     refuse(again, "two vertices must have at most one edge between them", tails[1:], heads[1:], merge)
     if graph.weights is not None:
-        assert graph.rows is not None
-        assert graph.cols is not None
         outside = (graph.weights < 1) | (graph.weights > _MOST)
         need = "weights must be positive integers of at most 18 digits"
-        refuse(outside, need, graph.rows, graph.cols, "Add a constant to all.")
+        refuse(outside, need, *graph.ends, "Add a constant to all.")
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ import io
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from semiring.host.errors import FormatError, ShapeError
+from semiring.host.types import Fields
 from semiring.stores.archives import require_size
 
 from ..graph import Graph
@@ -163,7 +164,7 @@ def _integers(array: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarra
 
 def write(graph: Graph, file: IO[bytes]) -> None:
     """Write matrix or edges, labels unless positions, and directedness."""
-    arrays: dict[str, Any] = {}
+    arrays: Fields = {}
     if not graph.labels.numbered:
         arrays |= encode(graph.labels, "npz")
     if graph.rows is None or graph.cols is None:

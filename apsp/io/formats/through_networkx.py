@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from semiring.host.errors import FormatError
+from semiring.host.types import Function, Label
 
 from ..graph import Graph
 from ..labels import Labels
@@ -17,7 +18,7 @@ from ..reading.options import ANYHOW, Reading
 from .tokens import integral, numbers, seconds, show
 
 
-def reader(parse: Callable[..., Any], what: str, *more: str) -> Callable[..., Graph]:
+def reader(parse: Function, what: str, *more: str) -> Callable[..., Graph]:
     """A format's `read` from `parse(networkx, *more, file)`, which returns a NetworkX graph or raises anything."""
 
     def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
@@ -27,7 +28,7 @@ def reader(parse: Callable[..., Any], what: str, *more: str) -> Callable[..., Gr
     return read
 
 
-def converted(source: Source, reading: Reading, parse: Callable[..., Any], what: str, *more: str) -> Graph:
+def converted(source: Source, reading: Reading, parse: Function, what: str, *more: str) -> Graph:
     """The graph of `parse(networkx, *more)`; its weight is an edge attribute, by the rule of `choose_attribute`."""
     modules = []
     for name in ("networkx", *more):
@@ -52,7 +53,7 @@ def converted(source: Source, reading: Reading, parse: Callable[..., Any], what:
     return _numbered(graph)
 
 
-def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Any] | None = None) -> None:
+def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Label] | None = None) -> None:
     """Convert, in place, attributes that are numeric or duration texts in all elements; OSMnx saves texts."""
     listed = list(elements)
     for name in {name: 0 for data in listed for name in data} if names is None else names:

@@ -29,9 +29,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """The links from `init_node` to `term_node`; of length, free_flow_time and others, the weight must be named."""
     graph = of_fields(source, re.sub("(?m)^[ \t]*<.*$|[~;]", "", source.text), reading)
     found = re.search(r"<FIRST THRU NODE>\s*(\d+)", source.text)
-    rows, cols, first = graph.rows, graph.cols, int(found[1]) if found else 1
-    assert rows is not None
-    assert cols is not None
+    (rows, cols), first = graph.ends, int(found[1]) if found else 1
     zone = np.array([isinstance(label, int) and label < first for label in graph.labels], bool)
     if not any(len({*cols[rows == k].tolist(), *rows[cols == k].tolist()}) > 1 for k in np.flatnonzero(zone)):
         return graph  # no path could pass a zone

@@ -17,7 +17,7 @@ from semiring.dense.cycles import Lengths
 from semiring.host import memory
 from semiring.host.arrays import asarray
 from semiring.host.errors import ShapeError, VertexError
-from semiring.host.types import Algebra, Array, DType, Label
+from semiring.host.types import Algebra, Array, DType, Frame, Label, Vertices
 from semiring.sparse.cycles import Weighted
 from semiring.stores.tiles import TileStore
 
@@ -72,10 +72,30 @@ class Graph:
     planar : bool
         Whether places are x and y in a plane, by the `crs` of their source.
 
+    Raises
+    ------
+    VertexError
+        In `index` and `index_of`, if no vertex has that label.
+    DTypeError, DomainError
+        In `matrix`, `to_scipy` and `edges`, if the weights do not fit the semiring or the dtype.
+    MemoryNeeded
+        In these, `to_networkx` and `to_frame`, if the result, or the edges of a dense matrix, do not fit.
+
     See Also
     --------
-    as_graph : From any supported input.
-    from_edges, from_arrays, from_matrix : Constructors.
+    as_graph : From any supported input; the inverse of all conversions.
+    from_edges, from_arrays, from_matrix : Constructors, from labels, from positions (much faster), from a dense matrix.
+    edges, matrix, to_scipy, to_networkx, to_frame : Three arrays, parallel edges kept; dense, sparse and other forms.
+    having : Replaced properties, as by `directed`, `unweighted` and `null_value` of `as_graph`.
+    index, index_of : Positions of labels.
+    nearest, Result.nearest : The nearest vertex as the crow flies, and by graph distance.
+    apsp.csgraph.csgraph_to_dense : Conversion of the result of `to_scipy`.
+
+    Notes
+    -----
+    The first call of `index` or `index_of` builds a table of the n labels; then O(1) a label. `from_matrix` is O(1) and
+    copies no array, `from_arrays` and `edges` O(n + m), with 24 bytes an edge; a dense matrix takes `edges` and
+    `to_scipy` O(n²), a list `to_scipy` O(n + m log m).
 
     Examples
     --------
@@ -109,7 +129,7 @@ class Graph:
         return hash(self.n)
 
     @classmethod
-    def from_matrix(cls, A: Array, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
+    def from_matrix(cls, A: Array, *, labels: Iterable[Label] | None = None, name: str = "") -> Graph:
         """The graph of a dense matrix: entry (i, j) is the edge from i to j.
 
         Parameters
@@ -119,26 +139,12 @@ class Graph:
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
 
-        Returns
-        -------
-        Graph
-
         Raises
         ------
         ShapeError
             If A is not square, or the number of labels is not n.
         DTypeError
             If entries are not real numbers or booleans (checked by the closure).
-
-        See Also
-        --------
-        apsp.as_graph : From any supported input.
-        from_arrays, from_edges : From edge lists.
-        matrix : The inverse.
-
-        Notes
-        -----
-        O(1) for an array, which is not copied; O(n) for labels.
 
         Examples
         --------
@@ -162,12 +168,12 @@ class Graph:
     @classmethod
     def from_arrays(
         cls,
-        rows: Any,
-        cols: Any,
-        weights: Any = None,
+        rows: Array,
+        cols: Array,
+        weights: Array = None,
         *,
         n: int | None = None,
-        labels: Iterable[Any] | None = None,
+        labels: Iterable[Label] | None = None,
         directed: bool = True,
         name: str = "",
     ) -> Graph:
@@ -185,25 +191,12 @@ class Graph:
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
 
-        Returns
-        -------
-        Graph
-
         Raises
         ------
         ShapeError, VertexError, DomainError
             If lengths differ; if a position is not in 0 … n − 1, or a label occurs twice; if a weight is NaN.
         DTypeError
             If a weight is no number, or float64 cannot represent it exactly or at all.
-
-        See Also
-        --------
-        from_edges, from_matrix : From labelled edges, from a dense matrix.
-        edges : The inverse.
-
-        Notes
-        -----
-        O(n + m) time; 24 bytes an edge.
 
         Examples
         --------
@@ -239,7 +232,7 @@ class Graph:
 
     @classmethod
     def from_edges(
-        cls, edges: Any, *, labels: Iterable[Any] | None = None, directed: bool = True, name: str = ""
+        cls, edges: Any, *, labels: Iterable[Label] | None = None, directed: bool = True, name: str = ""
     ) -> Graph:
         """The graph of labelled edges (u, v) or (u, v, weight).
 
@@ -251,10 +244,6 @@ class Graph:
             All vertices, in order; needed for isolated ones. By default the labels that occur, sorted if comparable,
             else in order of appearance.
 
-        Returns
-        -------
-        Graph
-
         Raises
         ------
         ShapeError
@@ -263,10 +252,6 @@ class Graph:
             If an edge names a vertex that `labels` lacks.
         DomainError, DTypeError
             If a weight is NaN or no number.
-
-        See Also
-        --------
-        apsp.as_graph, from_arrays, to_frame : From any supported input; from positions, much faster; the inverse.
 
         Notes
         -----
@@ -293,7 +278,7 @@ class Graph:
         weighted: bool = True,
         nulls: Nulls = None,
         name: str = "",
-        places: Any = None,
+        places: Array = None,
         crs: Any = None,
     ) -> Graph:
         """A copy with some properties replaced; arrays are shared.
@@ -312,10 +297,6 @@ class Graph:
         crs : pyproj.CRS, or text such as "EPSG:32632", optional
             Of the places; by default that of a frame, else degrees.
 
-        Returns
-        -------
-        Graph
-
         Raises
         ------
         ShapeError
@@ -324,10 +305,6 @@ class Graph:
             If places are no numbers, or infinite.
         VertexError
             If no key of a mapping of places is a label.
-
-        See Also
-        --------
-        apsp.as_graph : The same by `directed`, `unweighted` and `null_value`.
 
         Notes
         -----
@@ -367,7 +344,7 @@ class Graph:
             planar=self.planar if crs is None else is_projected(crs),
         )
 
-    def nearest(self, lon: Any, lat: Any, *, planar: bool | None = None, distances: bool = False) -> Any:
+    def nearest(self, lon: Array, lat: Array, *, planar: bool | None = None, distances: bool = False) -> Any:
         """The vertex nearest to a point, or to each of several, as the crow flies.
 
         Parameters
@@ -398,10 +375,6 @@ class Graph:
         AmbiguityWarning
             If a point is farther from its vertex than the places are from one another: lon and lat may be swapped.
 
-        See Also
-        --------
-        Result.nearest, having : Nearest by graph distance, among some vertices; sets the places.
-
         Notes
         -----
         The first call builds SciPy's k-d tree, O(n log n); then O(log n) a point. Vertices without a place are skipped.
@@ -429,28 +402,7 @@ class Graph:
         return Snapping(self.places, planar=True)
 
     def index(self, label: Label) -> int:
-        """The position of a label.
-
-        Parameters
-        ----------
-        label : label
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        VertexError
-            If no vertex has that label.
-
-        See Also
-        --------
-        index_of : Several labels.
-
-        Notes
-        -----
-        O(1); the first call builds a table of the n labels.
+        """The position of the vertex `label`.
 
         Examples
         --------
@@ -460,29 +412,8 @@ class Graph:
         """
         return self.labels.position(label)
 
-    def index_of(self, labels: Any) -> np.ndarray:
-        """The positions of several labels.
-
-        Parameters
-        ----------
-        labels : list or array of labels
-
-        Returns
-        -------
-        int64 array, shape of labels
-
-        Raises
-        ------
-        VertexError
-            If a label is unknown.
-
-        See Also
-        --------
-        index : One label.
-
-        Notes
-        -----
-        O(k) for k labels; the first call builds a table of the n labels.
+    def index_of(self, labels: Vertices) -> np.ndarray:
+        """The positions of several `labels`, in an int64 array of their shape.
 
         Examples
         --------
@@ -504,11 +435,18 @@ class Graph:
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tails and heads of the edge list, which a dense matrix lacks."""
+        assert self.rows is not None
+        assert self.cols is not None
+        return self.rows, self.cols
+
+    @property
     def arc_count(self) -> int:
         """The number of arcs: undirected edges count twice."""
         return self.edge_count * (1 if self.directed else 2)
 
-    def matrix(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
+    def matrix(self, semiring: Algebra = "min_plus", dtype: DType = None) -> Array:
         """The matrix A[i, j] = ⊕ of the weights of edges i → j; the semiring's zero where there is none.
 
         Parameters
@@ -523,18 +461,6 @@ class Graph:
         -------
         array, shape (n, n)
             A copy, except for a directed dense matrix that already fits.
-
-        Raises
-        ------
-        DTypeError, DomainError
-            If the weights do not fit the semiring or the dtype.
-        MemoryNeeded
-            If the result does not fit.
-
-        See Also
-        --------
-        edges, to_scipy : Sparse forms.
-        from_matrix : The inverse.
 
         Notes
         -----
@@ -580,22 +506,6 @@ class Graph:
         csr_array, shape (n, n)
             Sorted, without duplicates; edges of weight zero (inf in min-plus) are not stored.
 
-        Raises
-        ------
-        DTypeError, DomainError
-            If the weights do not fit the semiring or the dtype.
-        MemoryNeeded
-            If the edges of a dense matrix do not fit.
-
-        See Also
-        --------
-        matrix, edges : Dense; three arrays, parallel edges kept.
-        apsp.csgraph.csgraph_to_dense : Conversion of the result.
-
-        Notes
-        -----
-        O(n + m log m) time, O(n²) for a matrix; a weight and an index an edge.
-
         Examples
         --------
         >>> A = Graph.from_edges([("A", "B", 4), ("A", "B", 3), ("B", "A", 0)]).to_scipy()
@@ -624,11 +534,6 @@ class Graph:
         MemoryNeeded
             If the edges of a dense matrix do not fit.
 
-        See Also
-        --------
-        apsp.as_graph : The inverse.
-        to_frame, to_scipy : Other forms.
-
         Notes
         -----
         O(n + m) time; hundreds of bytes an edge, in NetworkX's dictionaries. The class is as needed for direction
@@ -641,7 +546,7 @@ class Graph:
         """
         return to_networkx(self, semiring)
 
-    def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Any:
+    def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Frame:
         """The edges as a pandas or Polars table with columns `from`, `to` and, if weighted, `weight`.
 
         Parameters
@@ -651,19 +556,10 @@ class Graph:
         semiring : str or Semiring
             Its zero marks the non-edges of a dense matrix.
 
-        Returns
-        -------
-        DataFrame
-
         Raises
         ------
         ImportError, MemoryNeeded
             If neither library is installed; if the edges of a dense matrix do not fit.
-
-        See Also
-        --------
-        apsp.as_graph : The inverse.
-        to_networkx, to_scipy : Other forms.
 
         Notes
         -----
@@ -694,8 +590,7 @@ class Graph:
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edge list in pieces, each edge once, with weights as `matrix` holds them."""
-        assert self.rows is not None
-        for (part,) in dtypes.chunks(self.rows.shape, _ARCS):
+        for (part,) in dtypes.chunks(self.ends[0].shape, _ARCS):
             yield self._listed(s, target, part)
 
     def edges(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Edges:
@@ -712,21 +607,6 @@ class Graph:
         -------
         rows, cols : int64 arrays, shape (arcs,)
         weights : array, shape (arcs,)
-
-        Raises
-        ------
-        DTypeError, DomainError
-            If the weights do not fit the semiring or the dtype.
-        MemoryNeeded
-            If the edges of a dense matrix do not fit.
-
-        See Also
-        --------
-        from_arrays, to_scipy : The inverse; parallel edges combined.
-
-        Notes
-        -----
-        O(m) time, O(n²) for a matrix; 16 bytes and a weight an arc.
 
         Examples
         --------
@@ -749,9 +629,7 @@ class Graph:
 
     def _listed(self, s: Semiring, target: np.dtype, part: slice) -> Edges:
         """A slice of the edge list; unit weights as a broadcast view."""
-        assert self.rows is not None
-        assert self.cols is not None
-        rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
+        rows, cols, weights = *(x[part] for x in self.ends), None if self.weights is None else self.weights[part]
         if is_boolean(s):
             if weights is not None and not (mask := present(weights)).all():
                 rows, cols = rows[mask], cols[mask]
@@ -791,16 +669,14 @@ class Graph:
     @cached_property
     def _heaviest(self) -> int:
         """The sum over vertices of the heaviest out-edge (integer weights)."""
-        assert self.rows is not None
-        assert self.cols is not None
         assert self.weights is not None
         finite = present(self.weights)
-        tails, weights = self.rows[finite], self.weights[finite]
+        (tails, heads), weights = (x[finite] for x in self.ends), self.weights[finite]
         if not self.directed:
-            tails, weights = np.concatenate((tails, self.cols[finite])), np.tile(weights, 2)
+            tails, weights = np.concatenate((tails, heads)), np.tile(weights, 2)
         return int(Weighted(tails, tails, weights, self.n, catalog.get("min_plus")).longest)
 
-    def _from_dense(self, s: Semiring, dtype: DType) -> Any:
+    def _from_dense(self, s: Semiring, dtype: DType) -> Array:
         windows = self.windows(s, dtype)
         if windows is not None:
             return windows.to_array()

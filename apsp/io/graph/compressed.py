@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.types import Array, Fields, Values
+
 from ..labels import Labels
 from . import Graph
 from .nulls import Nulls
@@ -27,7 +29,7 @@ class Compressed(Graph):
     bounds: tuple[float, float] | None = None
 
     @staticmethod
-    def of(matrix: Any) -> Compressed | None:
+    def of(matrix: Array) -> Compressed | None:
         """The graph of a copy of a consistent CSR matrix; None if an index is out of range, or a weight is NaN."""
         data, indices, n = matrix.data, matrix.indices, matrix.shape[1]
         weights, heads = np.empty_like(data, subok=False), np.empty(len(indices), np.int32)
@@ -78,7 +80,7 @@ class Compressed(Graph):
         weighted: bool = True,
         nulls: Nulls = None,
         name: str = "",
-        places: Any = None,
+        places: Array = None,
         crs: Any = None,
     ) -> Graph:
         """As in `Graph`, on the edge list; self if nothing changes."""
@@ -88,7 +90,7 @@ class Compressed(Graph):
         listed: Graph = make(*edges)
         return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places, crs=crs)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Values:
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
 
     def __repr__(self) -> str:
@@ -96,7 +98,7 @@ class Compressed(Graph):
 
 
 @cache
-def _defaults() -> dict[str, Any]:
+def _defaults() -> Fields:
     """Default fields of a graph known only by its edges."""
     listed = {"n", "labels", "rows", "cols", "weights"}
     return {field.name: field.default for field in fields(Graph) if field.name not in listed}

@@ -12,11 +12,12 @@ from semiring.algebra.conversion import exact, from_sequence
 from semiring.host.arrays import refuse_masked
 from semiring.host.errors import DomainError, DTypeError, ShapeError
 from semiring.host.spelling import came
+from semiring.host.types import Array, Label, Scalar
 
 from ..labels import Labels
 
 
-def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] | None]:
+def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Label, Label]], list[Scalar] | None]:
     """Pairs and weights; None for weights if no edge has one."""
     listed = list(edges)
     for index, edge in enumerate(listed):
@@ -32,7 +33,7 @@ def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] 
     return [(edge[0], edge[1]) for edge in listed], [edge[2] for edge in listed] if 3 in lengths else None
 
 
-def from_array(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | None]:
+def from_array(edges: np.ndarray) -> tuple[list[tuple[Label, Label]], np.ndarray | None]:
     refuse_masked(edges, where="Graph: edges")
     if edges.ndim != 2 or edges.shape[1] not in (2, 3):
         raise ShapeError(f"Graph: an array of edges must have shape (m, 2) or (m, 3), got {edges.shape}.")
@@ -45,7 +46,7 @@ def from_array(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | N
     return list(map(tuple, ends.tolist())), edges[:, 2] if edges.shape[1] == 3 else None
 
 
-def positions(x: Any, side: str) -> np.ndarray:
+def positions(x: Array, side: str) -> np.ndarray:
     refuse_masked(x, where=f"Graph: {side}")
     array = x if isinstance(x, np.ndarray) else from_sequence(x, where=f"Graph: {side}")
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
@@ -56,7 +57,7 @@ def positions(x: Any, side: str) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def numbers(weights: Any) -> np.ndarray:
+def numbers(weights: Array) -> np.ndarray:
     """Weights as int64 if all are and fit, else as float64, exact in every integer; durations in seconds."""
     where = "Graph: weights"
     refuse_masked(weights, where=where)

@@ -9,7 +9,7 @@ import numpy as np
 from semiring.algebra import catalog, dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
-from semiring.host.types import DType
+from semiring.host.types import DType, Fields, Frame
 
 from ..display import frames
 from .entries import Edges, combine
@@ -64,11 +64,9 @@ def to_networkx(graph: Graph, semiring: str | Semiring) -> Any:
     return made
 
 
-def to_frame(graph: Graph, semiring: str | Semiring, library: str | None) -> Any:
+def to_frame(graph: Graph, semiring: str | Semiring, library: str | None) -> Frame:
     rows, cols, weights = listed(graph, semiring)
-    named: dict[str, Any] = {
-        name: [graph.labels[k] for k in side.tolist()] for name, side in (("from", rows), ("to", cols))
-    }
+    named: Fields = {name: [graph.labels[k] for k in side.tolist()] for name, side in (("from", rows), ("to", cols))}
     return frames.columns(named if weights is None else {**named, "weight": weights}, library)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.types import Values
+
 from . import Graph
 
 #: Changes from which the full list is made at once.
@@ -38,7 +40,7 @@ class Reweighted(Graph):
         weights[list(self.changes)] = list(self.changes.values())
         return weights
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Values:
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
 
     def __repr__(self) -> str:

@@ -29,12 +29,13 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.host.errors import DTypeError
 from semiring.host.spelling import came
+from semiring.host.types import Array, Input
 
 from .. import formats
 from ..graph import Graph
@@ -75,7 +76,7 @@ def as_graph(
     null_value: NullValue = BY_RULE,
     format: str | None = None,
     name: str = "",
-    places: Any = None,
+    places: Array = None,
 ) -> Graph:
     """Convert any supported input to a `Graph`.
 
@@ -132,10 +133,6 @@ def as_graph(
         vertices (ignored in a file). By default the node attributes `x` and `y` of NetworkX and OSMnx, or ends of
         lines.
 
-    Returns
-    -------
-    Graph
-
     Raises
     ------
     ShapeError, DTypeError, DomainError, VertexError, FormatError
@@ -183,7 +180,7 @@ def as_graph(
     )
 
 
-def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+def write(graph: Input, path: str | os.PathLike[str], *, format: str | None = None) -> None:
     """Write any supported graph to a file, atomically.
 
     Parameters
@@ -213,17 +210,13 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
     formats.write(as_graph(graph), path, format=format)
 
 
-def is_array(source: Any) -> bool:
+def is_array(source: Input) -> bool:
     """Whether `as_graph` takes this as a matrix: an array, not a table or a graph object.
 
     Parameters
     ----------
     source
         Anything.
-
-    Returns
-    -------
-    bool
 
     Raises
     ------
@@ -246,7 +239,7 @@ def is_array(source: Any) -> bool:
     return _kind_of(source, ANYHOW) is kinds()["matrix"]
 
 
-def _with_placed(graph: Graph, places: Any) -> Graph:
+def _with_placed(graph: Graph, places: Array) -> Graph:
     """The graph extended by isolated vertices that have a place, if any of its vertices has one."""
     places = getattr(places, "geometry", places)
     if graph.rows is None or not callable(getattr(places, "items", None)):
@@ -257,7 +250,7 @@ def _with_placed(graph: Graph, places: Any) -> Graph:
     return replace(graph, n=graph.n + len(more), labels=Labels([*graph.labels, *more]))
 
 
-def _kind_of(source: Any, reading: Reading) -> Kind:
+def _kind_of(source: Input, reading: Reading) -> Kind:
     if hasattr(type(source), "data_vars"):
         names = list(source.data_vars)
         way = f"Pass dataset[{names[0]!r}]."

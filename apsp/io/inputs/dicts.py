@@ -9,6 +9,7 @@ import numpy as np
 
 from semiring.host.errors import DTypeError, VertexError
 from semiring.host.spelling import came
+from semiring.host.types import Label, Scalar
 
 from ..graph import Graph
 from ..labels import Labels
@@ -37,7 +38,7 @@ def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
     return Graph.from_arrays(rows, cols, weights, labels=Labels(position))
 
 
-def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> Iterable[tuple[Any, Any, Any]]:
+def _arcs(tail: Label, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> Iterable[tuple[Label, Label, Scalar]]:
     if weighted:
         return ((tail, head, value) for head, value in heads.items())
     if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
@@ -55,7 +56,7 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
     return ((tail, head, None) for head in heads)
 
 
-def _weights(arcs: list[tuple[Any, Any, Any]], reading: Reading) -> list[Any] | None:
+def _weights(arcs: list[tuple[Label, Label, Scalar]], reading: Reading) -> list[Any] | None:
     """The weights, or the attribute requested or chosen by rule; None if there are none."""
     values = [value for _, _, value in arcs]
     attributes = [isinstance(value, Mapping) for value in values]

@@ -7,6 +7,7 @@ from typing import Any
 
 from semiring.host.errors import ShapeError
 from semiring.host.spelling import came
+from semiring.host.types import Input
 
 from ..graph import Graph
 from ..reading.from_networkx import weights_of
@@ -15,7 +16,7 @@ from . import records
 from .base import Kind
 
 
-def recognises(source: Any, reading: Reading) -> bool:
+def recognises(source: Input, reading: Reading) -> bool:
     """A list containing a tuple, or an iterator."""
     if isinstance(source, (list, tuple, set, frozenset)):
         return any(isinstance(item, tuple) for item in source) or isinstance(source, (set, frozenset))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
+from semiring.host.types import Input
 from semiring.stores.tiles import TileStore
 
 from ..formats import read_as
@@ -13,11 +13,11 @@ from ..reading.options import Reading
 from .base import Kind
 
 
-def recognises(source: Any, reading: Reading) -> bool:
+def recognises(source: Input, reading: Reading) -> bool:
     return isinstance(source, (str, os.PathLike)) or callable(getattr(source, "read", None))
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     source = source.path if isinstance(source, TileStore) else source
     return read_as(source, reading)
 

@@ -13,6 +13,7 @@ from semiring.algebra.catalog import min_plus
 from semiring.algebra.conversion import conform
 from semiring.host.errors import DTypeError, FormatError, ShapeError
 from semiring.host.spelling import came
+from semiring.host.types import Frame, Label
 
 from ..formats.tokens import seconds
 from ..graph import Graph
@@ -28,25 +29,25 @@ _LIBRARIES = frozenset(
 )
 
 
-def recognises(source: Any, reading: Reading) -> bool:
+def recognises(source: Frame, reading: Reading) -> bool:
     """Whether the source is a table by library or protocol; a single column is not."""
     library = type(source).__module__.partition(".")[0]
     # a duckdb relation has `columns`; a pyarrow array has none
     return (library in _LIBRARIES and hasattr(type(source), "columns")) or hasattr(source, "__narwhals_dataframe__")
 
 
-def is_table(source: Any) -> bool:
+def is_table(source: Frame) -> bool:
     """Whether narwhals supports this as a table."""
     return recognises(source, ANYHOW)
 
 
-def columns_of(source: Any) -> dict[Any, list[Any]]:
+def columns_of(source: Frame) -> dict[Any, list[Any]]:
     """A table's columns by name."""
     table = _Table(source)
     return {name: column.to_list() for name, column in zip(table.names, table.columns, strict=True)}
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Frame, reading: Reading) -> Graph:
     """Edges if columns are named or chosen for their ends; else a matrix if row and column labels agree."""
     table = _Table(source)
     if reading.columns is None and not reading.named and not table.names_ends:
@@ -59,7 +60,7 @@ def convert(source: Any, reading: Reading) -> Graph:
 class _Table:
     """A table's columns, prepared for NumPy."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Frame) -> None:
         import narwhals as nw
 
         self.kind = f"{type(source).__module__.partition('.')[0]} table"
@@ -191,7 +192,7 @@ def _durations(column: Any) -> np.ndarray | None:
     return seconds(texts) if all(isinstance(text, str) for text in texts) else None
 
 
-def _few(names: Sequence[Any]) -> str:
+def _few(names: Sequence[Label]) -> str:
     return ", ".join(map(came, names[:5])) + (", …" if len(names) > 5 else "")
 
 

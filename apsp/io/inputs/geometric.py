@@ -6,7 +6,7 @@ from typing import Any
 
 from semiring.host.errors import DTypeError
 from semiring.host.spelling import came
-from semiring.host.types import Array
+from semiring.host.types import Array, Input
 
 from ..graph import Graph
 from ..reading.from_networkx import attribute
@@ -15,12 +15,12 @@ from .base import Kind
 from .indices import from_indices
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """Weights: the only numeric edge field, the one named so (`edge_weight`), or that of `weight` (also a column)."""
     return from_indices(source.edge_index, _weights(source, reading), n=int(source.num_nodes))
 
 
-def _weights(source: Any, reading: Reading) -> Any:
+def _weights(source: Input, reading: Reading) -> Any:
     weight = reading.weight
     if weight is None:
         return None
@@ -44,7 +44,7 @@ def _weights(source: Any, reading: Reading) -> Any:
     return None if attributes is None else _one_column(attributes, "edge_attr")
 
 
-def _fields(source: Any) -> list[str]:
+def _fields(source: Input) -> list[str]:
     names = source.edge_attrs() if callable(getattr(source, "edge_attrs", None)) else ("edge_weight", "edge_attr")
     return [name for name in names if name != "edge_index" and hasattr(getattr(source, name, None), "shape")]
 

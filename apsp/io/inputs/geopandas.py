@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.errors import FormatError
+from semiring.host.types import Input
 
 from ..graph import Graph
 from ..reading.lines import Ends, from_lines
@@ -14,7 +15,7 @@ from ..reading.options import SOURCES, TARGETS, Reading
 from .base import Kind
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """An edge per row, by `from_lines`; index levels may name the ends."""
     frame = source.drop(columns=source.geometry.name)
     levels = [name for name in source.index.names if str(name).casefold() in (*SOURCES, *TARGETS)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from semiring.host.types import Input
 
 from ..graph import Graph
 from ..reading.from_networkx import attribute, require_numbers
@@ -12,7 +12,7 @@ from ..reading.options import BY_RULE, Reading
 from .base import Kind
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """Vertices by attribute `name`, else number; weights by attribute, 1 where missing unless the caller named it."""
     attributes = {name: source.es[name] for name in source.es.attributes()}
     kinds = {name: set(map(type, values)) for name, values in attributes.items()}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from semiring.host.arrays import asarray
 from semiring.host.errors import ShapeError
-from semiring.host.types import Array
+from semiring.host.types import Array, Input
 
 from ..graph import Graph
 from ..reading.options import BY_RULE, Reading
 from .base import Kind
 
 
-def recognises(source: Any, reading: Reading) -> bool:
+def recognises(source: Input, reading: Reading) -> bool:
     """Two arrays that fit together; or one, with weights that exclude a matrix."""
     if isinstance(source, (tuple, list)):
         return len(source) == 2 and _two_rows(source[0]) and (source[1] is None or _one_column(_shape(source[1])))
@@ -24,7 +22,7 @@ def recognises(source: Any, reading: Reading) -> bool:
     return _two_rows(source) and (reading.weight is None or len(_shape(reading.weight)) == 1)
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """The graph; n is the largest number + 1."""
     if reading.weight is None and _shape(source) == (2, 2):
         refuse_ambiguous(_host(source), where="as_graph")
@@ -43,7 +41,7 @@ def refuse_ambiguous(ends: np.ndarray, *, where: str) -> None:
         )
 
 
-def from_indices(index: Any, weights: Any, *, n: int | None = None) -> Graph:
+def from_indices(index: Array, weights: Array, *, n: int | None = None) -> Graph:
     """The graph of an edge_index and weights of shape (m,) or (m, 1), on any device."""
     rows, cols = _host(index)
     values = None if weights is None else _host(weights)

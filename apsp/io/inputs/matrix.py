@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from semiring.host.errors import DTypeError, ShapeError
 from semiring.host.spelling import came
-from semiring.host.types import Array
+from semiring.host.types import Array, Input, Label
 
 from ..graph import Graph
 from ..graph.entries import present
@@ -18,14 +17,14 @@ from . import records
 from .base import Kind
 
 
-def recognises(source: Any, reading: Reading) -> bool:
+def recognises(source: Input, reading: Reading) -> bool:
     if isinstance(source, (np.ndarray, list, tuple, memoryview)):
         return True
     signs = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return any(hasattr(source, sign) for sign in signs)
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """The matrix, labelled as an xarray is; refused if it may be edges, unless nulls are declared."""
     if getattr(getattr(source, "dtype", None), "names", None):
         return records.convert(source, reading)
@@ -44,7 +43,7 @@ def convert(source: Any, reading: Reading) -> Graph:
     return graph
 
 
-def _labels(source: Any) -> list[Any] | None:
+def _labels(source: Input) -> list[Label] | None:
     """An xarray's labels along both dimensions, or along one; else None."""
     coords, dims = getattr(source, "coords", None), getattr(source, "dims", ())
     if coords is None or len(dims) != 2:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from semiring.host.types import Input
 
 from ..graph import Graph
 from ..reading.options import Reading
 from .base import Kind
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """Vertices by NetworKit's numbers, with gaps after removals."""
     places = np.fromiter(source.iterNodes(), dtype=np.int64)
     arcs = list(source.iterEdgesWeights())

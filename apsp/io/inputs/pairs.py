@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+
+from semiring.host.types import Input
 
 from ..graph import Graph
 from ..reading.options import Reading
@@ -11,7 +12,7 @@ from . import frames
 from .base import Kind
 
 
-def recognises(source: Any, reading: Reading) -> bool:
+def recognises(source: Input, reading: Reading) -> bool:
     if isinstance(source, Mapping):
         pairs = all(isinstance(key, tuple) and len(key) == 2 for key in source)
         return (
@@ -24,14 +25,14 @@ def recognises(source: Any, reading: Reading) -> bool:
     return _is_series(source) and getattr(source.index, "nlevels", 1) == 2
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """A pair per edge; vertices are sorted if comparable."""
     if _is_series(source):
         return frames.convert(source.rename_axis(["from", "to"]).reset_index(name="weight"), reading)
     return Graph.from_edges([(*ends, weight) for ends, weight in source.items()])
 
 
-def _is_series(source: Any) -> bool:
+def _is_series(source: Input) -> bool:
     return type(source).__module__.partition(".")[0] == "pandas" and type(source).__name__ == "Series"
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from semiring.host.errors import FormatError
+from semiring.host.types import Input
 
 from ..graph import Graph
 from ..reading.lines import from_lines
@@ -13,13 +13,13 @@ from ..reading.options import Reading
 from .base import Kind
 
 
-def recognises(source: Any, reading: Reading) -> bool:
+def recognises(source: Input, reading: Reading) -> bool:
     """Dicts in a list, or an array with names for its fields."""
     listed = isinstance(source, (list, tuple)) and any(isinstance(row, Mapping) for row in source[:3])
     return listed or bool(getattr(getattr(source, "dtype", None), "names", None))
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """An edge a record, by the names of its fields; the weight is the one that holds numbers, or is called so."""
     names = getattr(getattr(source, "dtype", None), "names", None)
     rows = source if names is None else [dict(zip(names, row, strict=True)) for row in source.ravel().tolist()]

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.types import Input
+
 from ..graph import Graph
 from ..reading.from_networkx import attribute, require_numbers
 from ..reading.options import Reading, kinds_of
 from .base import Kind
 
 
-def convert(source: Any, reading: Reading) -> Graph:
+def convert(source: Input, reading: Reading) -> Graph:
     """Vertices by payload if distinct strings, else by number; weights by payload or its attribute; 1 for None."""
     places = list(source.node_indices())
     payloads = [source[place] for place in places]

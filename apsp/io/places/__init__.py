@@ -15,6 +15,7 @@ import numpy as np
 
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.spelling import came
+from semiring.host.types import Array
 
 from ..labels import Labels
 
@@ -32,7 +33,7 @@ def is_projected(crs: Any) -> bool:
     return bool(getattr(crs, "is_projected", False))
 
 
-def as_places(source: Any, labels: Labels) -> np.ndarray:
+def as_places(source: Array, labels: Labels) -> np.ndarray:
     """The coordinates of every vertex, read-only float64 (n, 2); NaN where missing.
 
     `source` is an array in label order, a mapping from labels to (x, y) or to points with `x` and `y` (unknown keys are

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.types import Label
+
 from . import Plane, require_degrees
 from .colours import colours
 
@@ -60,7 +62,7 @@ def line(xy: np.ndarray) -> Feature:
 
 
 def edges(
-    xy: np.ndarray, labels: Sequence[Any], tails: np.ndarray, heads: np.ndarray, weights: np.ndarray | None
+    xy: np.ndarray, labels: Sequence[Label], tails: np.ndarray, heads: np.ndarray, weights: np.ndarray | None
 ) -> list[Feature]:
     """Every edge as a line, without geometry if an end has no place."""
     require_places(xy)
@@ -73,7 +75,9 @@ def edges(
     return found
 
 
-def points(xy: np.ndarray, labels: Sequence[Any], values: np.ndarray, limits: Sequence[float] | None) -> list[Feature]:
+def points(
+    xy: np.ndarray, labels: Sequence[Label], values: np.ndarray, limits: Sequence[float] | None
+) -> list[Feature]:
     """Every placed vertex, with its value, least limit, and colour."""
     require_places(xy)
     within = np.full(len(values), np.nan)

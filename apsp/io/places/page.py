@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from semiring.host.escaping import one_line
+from semiring.host.types import Fields, Label
 
 from . import Plane, require_degrees
 from .colours import STOPS
@@ -39,7 +39,7 @@ class Page:
 def page(
     xy: np.ndarray,
     edges: tuple[np.ndarray, np.ndarray],
-    labels: Sequence[Any],
+    labels: Sequence[Label],
     path: Sequence[int],
     title: str,
     values: tuple[str, np.ndarray] | None = None,
@@ -53,7 +53,7 @@ def page(
     ends = np.unique(np.sort(number[np.stack(edges, axis=1)[drawn]], axis=1), axis=0)  # one line for both directions
     x, y = _on_page(xy[placed], planar).T
     kept = np.flatnonzero(placed).tolist()
-    data: dict[str, Any] = {"title": one_line(title), "colours": STOPS, "x": x.tolist(), "y": y.tolist()}
+    data: Fields = {"title": one_line(title), "colours": STOPS, "x": x.tolist(), "y": y.tolist()}
     data |= {"width": int(x.max(initial=0)), "height": int(y.max(initial=0))}
     data |= {"tails": ends[:, 0].tolist(), "heads": ends[:, 1].tolist()}
     data |= {"labels": [one_line(str(labels[k])) for k in kept], "path": number[list(path)].tolist()}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from semiring.host.errors import AmbiguityWarning, DomainError, ShapeError
 from semiring.host.spelling import came
+from semiring.host.types import Array
 
 from ...road.log import warn
 from . import GIVE, RADIUS, require_degrees
@@ -29,7 +28,7 @@ class Snapping:
         self.planar = planar
         self.tree = cKDTree(self._points(places[self.placed]))
 
-    def nearest(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(self, x: Array, y: Array) -> tuple[np.ndarray, np.ndarray]:
         """Positions of the nearest vertices, and distances in metres or units of the plane; ShapeError, DomainError."""
         try:
             at = np.stack(np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64)), axis=-1)

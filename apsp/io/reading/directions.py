@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.spelling import came
+from semiring.host.types import Label
 
 from ..graph import Graph
 from .options import Reading, folded
@@ -23,7 +24,7 @@ _TRUE, _FALSE = ("true", "yes", "y", "1", "1.0"), ("false", "no", "n", "0", "0.0
 _FORWARDS, _BACKWARDS, _BOTH = 1, -1, 0
 
 
-def direction_columns(names: Sequence[Any], column: Callable[[int], Iterable[Any]]) -> list[int]:
+def direction_columns(names: Sequence[Label], column: Callable[[int], Iterable[Any]]) -> list[int]:
     """Positions of direction columns, which are no weights."""
     known = [k for k, name in enumerate(names) if folded(name) in (*_ONE_WAY, *_BOTH_WAYS)]
     others = [k for k, name in enumerate(names) if folded(name) in _BY_NAME]
@@ -51,10 +52,8 @@ def turned(
     if (differ := (np.array(said) != says).any(axis=0)).any():
         names = " and ".join(map(came, columns))
         raise refuse(f"{names} must say the same of each edge, and do not. {way}", int(np.argmax(differ)))
-    assert graph.rows is not None
-    assert graph.cols is not None
-    back = says == _BACKWARDS
-    tails, heads = np.where(back, graph.cols, graph.rows), np.where(back, graph.rows, graph.cols)
+    (rows, cols), back = graph.ends, says == _BACKWARDS
+    tails, heads = np.where(back, cols, rows), np.where(back, rows, cols)
     weights = np.ones(len(tails), np.int64) if graph.weights is None else graph.weights
     listed: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
     for u, v, w in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True):

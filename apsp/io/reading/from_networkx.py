@@ -11,14 +11,14 @@ import numpy as np
 
 from semiring.host.errors import DTypeError
 from semiring.host.spelling import came
-from semiring.host.types import Weight
+from semiring.host.types import Input, Label, Scalar, Weight
 
 from ..graph import Graph
 from ..labels import Labels
 from .options import ANYHOW, BY_RULE, Reading, choose_attribute, is_number, kinds_of
 
 
-def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
+def from_networkx(source: Input, reading: Reading = ANYHOW) -> Graph:
     """The graph of a NetworkX graph or multigraph; nodes keep names and order.
 
     The weight is an edge attribute (by default that of `choose_attribute`; missing: 1), a function `weight(u, v, data)`
@@ -39,7 +39,7 @@ def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
     )
 
 
-def _places(source: Any) -> np.ndarray | None:
+def _places(source: Input) -> np.ndarray | None:
     """The node attributes `x` and `y`, as in OSMnx; NaN where missing or not finite, None if all are."""
     found = np.full((len(source.nodes), 2), np.nan)
     for k, data in enumerate(source.nodes.values()):
@@ -58,7 +58,9 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
     return reading.weight
 
 
-def weights_of(data: Sequence[Mapping[Any, Any]], reading: Reading, ends: Sequence[Sequence[Any]]) -> list[Any] | None:
+def weights_of(
+    data: Sequence[Mapping[Any, Any]], reading: Reading, ends: Sequence[Sequence[Label]]
+) -> list[Any] | None:
     """The weights among attributes of edges, 1 where one has none; None of unweighted ones. Errors as below."""
     name = attribute(reading, kinds_of(data)) if data else None
     found = None if name is None else [values.get(name, 1) for values in data]
@@ -66,7 +68,7 @@ def weights_of(data: Sequence[Mapping[Any, Any]], reading: Reading, ends: Sequen
     return found
 
 
-def require_numbers(values: Sequence[Any] | None, name: Any, ends: Sequence[Sequence[Any]]) -> None:
+def require_numbers(values: Sequence[Scalar] | None, name: Any, ends: Sequence[Sequence[Label]]) -> None:
     """DTypeError for a non-number under attribute `name`, with the `ends` of its edge."""
     for value, (u, v, *_) in zip(values, ends, strict=True) if values else ():
         if not hasattr(value, "__float__") and not isinstance(value, timedelta):
@@ -86,7 +88,7 @@ def missing(weight: Weight, attributes: list[str]) -> DTypeError:
 
 
 def _called(
-    source: Any, weight: Callable[[Any, Any, Any], Any], position: dict[Any, int]
+    source: Input, weight: Callable[[Any, Any, Any], Any], position: dict[Any, int]
 ) -> tuple[np.ndarray, np.ndarray, list[Any], bool]:
     """Arcs weighted by a function; directed if some edge's reverse weighs differently."""
     found = {}

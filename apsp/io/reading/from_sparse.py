@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from semiring.algebra.catalog import min_plus
 from semiring.algebra.conversion import conform
 from semiring.host.arrays import checked_sparse, consistent, refuse_padding
 from semiring.host.errors import ShapeError
+from semiring.host.types import Array, Input
 
 from ..graph import Graph
 from ..graph.compressed import Compressed
 
 
-def from_sparse(source: Any) -> Graph:
+def from_sparse(source: Input) -> Graph:
     """The graph of a SciPy or CuPy sparse matrix; stored zeros are edges, duplicates are kept; raises ShapeError."""
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
@@ -31,7 +30,7 @@ def from_sparse(source: Any) -> Graph:
     return from_entries(coo.row, coo.col, coo.data, source.shape[0])
 
 
-def compressed(source: Any) -> bool:
+def compressed(source: Input) -> bool:
     """Whether SciPy can search this matrix (up to NaN): full float64 CSR, with 32-bit indices."""
     if getattr(source, "format", "") != "csr" or not isinstance(source.data, np.ndarray):
         return False
@@ -40,7 +39,7 @@ def compressed(source: Any) -> bool:
     return short and data.dtype == np.float64 and data.dtype.isnative
 
 
-def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
+def from_entries(rows: Array, cols: Array, values: Array, n: int) -> Graph:
     """The graph of sparse entries; True is an unweighted edge, False and infinite ones none."""
     if values.dtype.kind == "b":
         rows, cols, values = rows[values], cols[values], None

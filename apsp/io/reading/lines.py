@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.spelling import came
+from semiring.host.types import Label
 
 from ..graph import Graph
 from ..labels import number_pairs
@@ -89,7 +90,7 @@ def from_lines(
 
 def _ends_of(
     properties: Sequence[Mapping[Any, Any]], reading: Reading, refuse: Callable[[str], Exception]
-) -> tuple[Any, Any] | None:
+) -> tuple[Label, Label] | None:
     """The properties that name an edge's ends, or None."""
     names = list(kinds_of(properties))
     if reading.columns is None and {*map(folded, names)}.isdisjoint((*SOURCES, *TARGETS)):

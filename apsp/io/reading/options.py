@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from semiring.host.spelling import came
+from semiring.host.types import Label
 
 from ..graph.nulls import Nulls
 
@@ -46,7 +47,7 @@ _RIVALS = frozenset(
 )
 
 
-def names_ends(names: Iterable[Any]) -> bool:
+def names_ends(names: Iterable[Label]) -> bool:
     """Whether some column is named like a source, and some like a target."""
     plain = {folded(name) for name in names}
     return not plain.isdisjoint(SOURCES) and not plain.isdisjoint(TARGETS)
@@ -124,7 +125,7 @@ def positional(columns: Columns | None) -> bool:
 
 
 def choose(
-    names: Sequence[Any],
+    names: Sequence[Label],
     reading: Reading,
     refuse: Callable[[str], Exception],
     *,
@@ -174,7 +175,7 @@ def choose(
 
 
 def _weight(
-    names: Sequence[Any],
+    names: Sequence[Label],
     others: Sequence[int],
     listed: str,
     refuse: Callable[[str], Exception],
@@ -261,7 +262,7 @@ def _is_numeric(kind: type) -> bool:
 
 
 def _by_name(
-    names: Sequence[Any], known: Sequence[str], end: str, listed: str, refuse: Callable[[str], Exception]
+    names: Sequence[Label], known: Sequence[str], end: str, listed: str, refuse: Callable[[str], Exception]
 ) -> int:
     plain = [folded(name) for name in names]
     found = [index for index, name in enumerate(plain) if name in known]
@@ -283,7 +284,7 @@ def _by_name(
     return found[0]
 
 
-def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable[[str], Exception]) -> int:
+def _find(names: Sequence[Label], wanted: str | int, listed: str, refuse: Callable[[str], Exception]) -> int:
     """The column of that position or name, case-insensitively if unambiguous."""
     if isinstance(wanted, int):
         if not 0 <= wanted < len(names):
@@ -300,7 +301,7 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
     return found[0]
 
 
-def _listed(names: Sequence[Any], header: bool) -> str:
+def _listed(names: Sequence[Label], header: bool) -> str:
     if not header:
         return f"{len(names)} column{'' if len(names) == 1 else 's'}"
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""

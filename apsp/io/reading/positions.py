@@ -19,6 +19,7 @@ import numpy as np
 
 from semiring.host.errors import FormatError, VertexError
 from semiring.host.spelling import came
+from semiring.host.types import Input, Label
 
 from ..labels import Labels
 from ..places import as_places
@@ -58,7 +59,7 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     return xy
 
 
-def places_of(source: Any, labels: Labels) -> np.ndarray:
+def places_of(source: Input, labels: Labels) -> np.ndarray:
     """Coordinates of every vertex from a file, or anything for `as_places`."""
     if isinstance(source, (str, os.PathLike)):
         source = read_positions(source, labels)
@@ -75,7 +76,7 @@ def _number(source: Source, text: Any, line: int | None, what: str = "a coordina
     return value
 
 
-def _dimacs(source: Source) -> Iterator[tuple[Any, float, float]]:
+def _dimacs(source: Source) -> Iterator[tuple[Label, float, float]]:
     for line, text in enumerate(source.lines.decode("utf-8", "replace").split("\n"), 1):
         parts = text.split()
         if not parts or parts[0] in ("c", "p"):
@@ -85,7 +86,7 @@ def _dimacs(source: Source) -> Iterator[tuple[Any, float, float]]:
         yield int(parts[1]), _number(source, parts[2], line), _number(source, parts[3], line)
 
 
-def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
+def _geojson(source: Source) -> Iterator[tuple[Label, float, float]]:
     try:
         found = json.loads(source.lines)
         features = found["features"] if found.get("type") == "FeatureCollection" else [found]
@@ -102,7 +103,7 @@ def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
         yield names[0], _number(source, place[0], None), _number(source, place[1], None)
 
 
-def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
+def _columns(source: Source) -> Iterator[tuple[Label, float, float]]:
     for line, name, x, y in _chosen(source, {"the vertex": NAMES, "x": _X, "y": _Y}):
         yield name, _number(source, x, line), _number(source, y, line)
 
@@ -124,7 +125,7 @@ def _chosen(source: Source, wanted: dict[str, Sequence[str]]) -> Iterator[tuple[
         yield line, first, second, third
 
 
-def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any]]:
+def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Label, Label]]:
     """Pairs of labels, two a line by comma, tab or blanks; a first line `from,to` is skipped; raises FormatError."""
     pairs, source = [], Source(path, holds="pairs of labels")
     for line, text in enumerate(source.lines.decode("utf-8-sig", "replace").split("\n"), 1):
@@ -140,7 +141,7 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
     return pairs
 
 
-def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any, float]]:
+def read_trips(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Label, Label, float]]:
     """Demand from a `.csv` with columns origin, destination, trips in any order; FormatError names the bad line."""
     source = Source(path, holds="origin, destination and trips")
     found = []
@@ -162,7 +163,7 @@ def _is_header(ends: list[str]) -> bool:
     return len(ends) == 2 and ends[0].casefold() in SOURCES and ends[1].casefold() in TARGETS
 
 
-def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
+def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Label]:
     """Labels, one a line or in the first column of a `.csv`, no header; FormatError for unknown or repeated ones."""
     source = Source(path, holds="labels of vertices")
     comma = str(path).lower().removesuffix(".gz").endswith(".csv")

@@ -44,7 +44,7 @@ def encode(labels: Sequence[Label], path: object) -> dict[str, np.ndarray]:
         raise FormatError(path, None, "save: labels must not nest so deeply. Relabel the vertices.") from None
 
 
-def as_json(names: list[Any]) -> np.ndarray:
+def as_json(names: list[Label]) -> np.ndarray:
     """The bytes of a JSON list in UTF-8."""
     return np.frombuffer(json.dumps(names, ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from semiring.algebra import catalog
 from semiring.algebra.records import Semiring
 from semiring.host.errors import FormatError
+from semiring.host.types import Fields
 from semiring.stores.archives import load_arrays
 from semiring.stores.files import writing
 from semiring.stores.tiles import TileStore, folder
@@ -85,7 +85,7 @@ def save_archive(store: TileStore, arrays: Arrays) -> None:
         problem = "save: a store must stay where it is until it is a result, and another one has been made there. "
         raise FormatError(store.path, None, f"{problem}Write each result to a place of its own.")
     with writing(store.path / ARCHIVE) as file:
-        named: dict[str, Any] = {_STORE: np.frombuffer(identity, np.uint8), **arrays}
+        named: Fields = {_STORE: np.frombuffer(identity, np.uint8), **arrays}
         np.savez(file, **named)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ def load(path: StrPath) -> tuple[Zarr, dict[str, np.ndarray]]:
     return Zarr(distances, path), load_arrays(buffer, "the `result_npz` of a Zarr group")
 
 
-def _zarr(where: str) -> Any:
+def _zarr(where: str) -> ModuleType:
     try:
         import zarr
     except ImportError:

@@ -18,7 +18,7 @@ from semiring.algebra.survey import Survey, survey
 from semiring.dense.cycles import Lengths, Tolerance, cycle_error, search
 from semiring.host.errors import DivergenceError, NegativeCycleError
 from semiring.host.spelling import came
-from semiring.host.types import Array
+from semiring.host.types import Array, Input, Label
 from semiring.sparse.cycles import Weighted
 
 from ...io.graph.nulls import refuse_ambiguous
@@ -59,7 +59,7 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
 
 
 def negative_cycle(
-    graph: Any,
+    graph: Input,
     semiring: str | Semiring = "min_plus",
     *,
     tolerance: float | None = None,
@@ -70,7 +70,7 @@ def negative_cycle(
     null_value: NullValue = BY_RULE,
     format: str | None = None,
     name: str = "",
-) -> list[Any] | None:
+) -> list[Label] | None:
     """The labels of a negative cycle in order, without repeating the first; None if there is none.
 
     Parameters

@@ -20,7 +20,7 @@ from semiring.host.devices import host, module
 from semiring.host.errors import DomainError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array
+from semiring.host.types import Array, Scalar
 
 from ..log import logger
 
@@ -81,7 +81,7 @@ def too_far(got: str, dtype: np.dtype, *, where: str) -> DomainError:
     return DomainError(f"{where}: every distance must fit {dtype}, got {got}. {way}")
 
 
-def reached(rows: Rows, n: int, zero: Any) -> Reach:
+def reached(rows: Rows, n: int, zero: Scalar) -> Reach:
     """Reachability of a closure with saturated walks: squared, as any lost walk joins two entries."""
     words: list[Any] = [BitMatrix.from_bool(part != zero).words for _, part in rows]
     pattern = BitMatrix(module(words[0]).concatenate(words), (n, n))
@@ -92,7 +92,7 @@ def reached(rows: Rows, n: int, zero: Any) -> Reach:
 def refuse_in_matrix(D: Array, s: Semiring, *, where: str) -> None:
     """`refuse` for a closure (NumPy or CuPy) without labels."""
 
-    def rows() -> Iterator[tuple[np.ndarray, Any]]:
+    def rows() -> Iterator[tuple[np.ndarray, Array]]:
         for part in dtypes.chunks(D.shape):
             yield np.arange(part[0].start, part[0].stop), D[part]
 

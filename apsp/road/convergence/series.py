@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -169,7 +168,7 @@ def _members(A: Array, labels: np.ndarray, semiring: Semiring) -> Iterator[np.nd
             yield members
 
 
-def _block(A: Array, members: np.ndarray, *, copies: int) -> Any:
+def _block(A: Array, members: np.ndarray, *, copies: int) -> Array:
     """The submatrix of these vertices, after checking memory for `copies` of it in float64."""
     m = len(members)
     require(8 * copies * m * m, device_of(A), where="closure", hint="To see whether a limit exists takes copies of A.")
@@ -254,7 +253,7 @@ def _require_spectrum(A: Array, members: np.ndarray, at: int | None) -> None:
     )
 
 
-def _balanced(A: Array) -> Any:
+def _balanced(A: Array) -> Array:
     """A similar matrix with rows and columns of like norm, scaled exactly by powers of 2."""
     if float(abs(A).max()) < 1e6:
         return A

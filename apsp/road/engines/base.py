@@ -13,7 +13,7 @@ from semiring.algebra.pickling import uncached
 from semiring.host.devices import host, to_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Fields, Scalar
 
 from ...io.saving.tiles import rows_held
 from .. import estimates
@@ -75,7 +75,7 @@ class Engine(ABC):
     known: np.ndarray | None = None
     updated = ""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         """State without cached properties."""
         return uncached(self)
 
@@ -116,7 +116,7 @@ class Engine(ABC):
     def row(self, i: int) -> np.ndarray:
         return next(host(D)[0] for _, D in self.rows(np.array([i])))
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         return self.entries(np.array([i]), np.array([j]))[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -220,7 +220,7 @@ class Engine(ABC):
             )
 
     @property
-    def storage(self) -> Any:
+    def storage(self) -> Array:
         """The stored entries (array or store), computed if necessary."""
         return host(self.table())
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.host.devices import host
+from semiring.host.types import Scalar
 
 if TYPE_CHECKING:
     from semiring.sparse import Elimination
@@ -100,7 +101,7 @@ class Bounds:
             farthest += max(0, around - was) if was < math.inf else 0
         return Bounds(farthest, heaviest, self.centre, self.sign)
 
-    def scaled(self, before: np.ndarray, after: np.ndarray, zero: Any) -> Bounds | None:
+    def scaled(self, before: np.ndarray, after: np.ndarray, zero: Scalar) -> Bounds | None:
         """The bound for new weights of all arcs: paths grow at most by the largest ratio; None if not applicable."""
         if not np.array_equal(before == zero, after == zero) or after[before == 0].any():
             return None
@@ -118,5 +119,5 @@ class Bounds:
         most = int((self.sign * entries[~missing]).max())
         return Line(entries, missing, most, None, old.apart + 2 * newly * heaviest)
 
-    def _length(self, entry: Any, zero: Any) -> float:
+    def _length(self, entry: Any, zero: Scalar) -> float:
         return math.inf if entry == zero else self.sign * int(entry)

@@ -7,12 +7,12 @@ The closure of the condensation, an acyclic graph, answers all reachability quer
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from semiring.dense.acyclic import expand_acyclic
 from semiring.dense.bits import BitMatrix
+from semiring.host.types import Matrix
 from semiring.sparse.reach import components
 
 #: Bits of a strip's transpose.
@@ -109,7 +109,7 @@ def reached(n: int, tails: np.ndarray, heads: np.ndarray, sources: np.ndarray) -
     return found[:n]
 
 
-def adjacency(n: int, tails: np.ndarray, heads: np.ndarray) -> Any:
+def adjacency(n: int, tails: np.ndarray, heads: np.ndarray) -> Matrix:
     """The pattern of arcs as a SciPy `coo_array`."""
     from scipy.sparse import coo_array
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from semiring.dense.changes import follow
 from semiring.host.devices import host, module, on_device, to_device
 from semiring.host.errors import SemiringError
 from semiring.host.memory import require
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Scalar
 from semiring.kernels.backend import bind, device_of
 
 from ...big.large.sources import Source
@@ -84,7 +84,7 @@ class Dense(Engine):
         """One row."""
         return host(self.matrix[i])
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         """As it stands in the matrix."""
         return self.matrix[i, j]
 
@@ -109,7 +109,7 @@ class Dense(Engine):
         return self.matrix
 
     @property
-    def storage(self) -> Any:
+    def storage(self) -> Array:
         return self.matrix
 
 

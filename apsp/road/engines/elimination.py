@@ -18,7 +18,7 @@ from semiring.dense.cycles import Lengths
 from semiring.host.devices import host
 from semiring.host.errors import DivergenceError, MemoryNeeded, SemiringError
 from semiring.host.memory import shown
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Fields, Scalar
 from semiring.sparse.cycles import Weighted
 from semiring.sparse.order import even
 
@@ -90,14 +90,14 @@ class Eliminated(Engine):
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
         self.centre = int(analysis.structure.permutation[-1]) if analysis.n else 0
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Fields:
         state = {
             name: getattr(self, name) for name in ("weights", "semiring", "threads", "order", "potential", "device")
         }
         arcs = {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
         return state | arcs | {"labelled": self.hubs is not None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         analysis = sparse.Analysis(*(state[name] for name in ("tails", "heads", "n", "order", "threads")))
         arguments = (state[name] for name in ("weights", "semiring", "threads", "order"))
         Eliminated.__init__(
@@ -114,7 +114,7 @@ class Eliminated(Engine):
         new[old == np.inf] = np.inf
         return lengths.to_entries(new).astype(weights.dtype)
 
-    def _restored(self, D: np.ndarray, i: Any, j: Any) -> np.ndarray:
+    def _restored(self, D: np.ndarray, i: Array, j: Array) -> np.ndarray:
         """ℓ(i, j) = ℓ'(i, j) − h(i) + h(j); i, j broadcast to D."""
         h = self.potential
         if h is None:
@@ -190,14 +190,12 @@ class Eliminated(Engine):
         """Whether integers still hold all distances after changing some edges."""
         if self.dtype.kind != "i" or not self.semiring.mul.saturating:
             return True
-        assert graph.rows is not None
-        assert graph.cols is not None
         zero, lengths = dtypes.zero(self.semiring, new.dtype), Lengths.of(self.semiring)
         self.longest = before.longest + sum(abs(x) for x in new.tolist() if x != zero)
         if (self.holds and before.bounds is None) or lengths is None:
             return self.holds
         sign = int(lengths.sign)
-        ends = list(zip(graph.rows[edges].tolist(), graph.cols[edges].tolist(), strict=True))
+        ends = list(zip(*(x[edges].tolist() for x in graph.ends), strict=True))
         weights = [
             [math.inf if x == zero else sign * x for x in both]
             for both in zip(weights_of(graph, edges).tolist(), new.tolist(), strict=True)
@@ -280,7 +278,7 @@ class Eliminated(Engine):
             return self.elimination, 2 * self.elimination.cost.climb
         return self.hubs, LOOKED_UP + PASSED * self.elimination.cost.height
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         """By labels, or two climbs that meet."""
         found = (self.hubs or self.elimination).entry(i, j)
         return found if self.potential is None else self._restored(np.array([found]), i, j)[0]

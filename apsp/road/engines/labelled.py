@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semiring.host.types import Scalar
+
 from .elimination import Eliminated
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Labelled(Eliminated):
     def weights(self) -> np.ndarray:
         return self._recomputed.weights
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         return self.hubs.entry(i, j)
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ Boolean products do a hundred times the pairs a second of numeric ones; see `sem
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,7 +32,7 @@ DEEP, LARGE_ON_GPU, EACH_ON_GPU, MANY_WALKS = 24, 2500, 100, 30
 SPARE = 10
 
 
-def levels_of(question: Question) -> Any:
+def levels_of(question: Question) -> Array:
     """The matrix as `semiring.dense.levels.Levels` if its lengths are multiples of a unit, else None."""
     lengths = question.once(lengths_of_matrix)
     if lengths is None or (question.device == "cuda" and question.n < LARGE_ON_GPU):

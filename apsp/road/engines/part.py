@@ -12,7 +12,7 @@ from semiring.algebra.records import Semiring
 from semiring.host.devices import host, module
 from semiring.host.errors import AlgebraError, DomainError, DTypeError
 from semiring.host.spelling import came
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Scalar
 
 from ...io.labels import Labels
 from .base import BLOCK, Changed, Engine, placed
@@ -47,7 +47,7 @@ class Part(Engine):
     def column(self, j: int) -> np.ndarray:
         return self._within(self.engine.column(int(self.j[j]))[self.i])
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         return self._within(self.engine.entry(int(self.i[i]), int(self.j[j])))
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ class Limit:
     Raises AlgebraError if ⊕ is not selective, DomainError for NaN, DTypeError for a non-number.
     """
 
-    def __init__(self, limit: Any, semiring: Semiring, dtype: np.dtype) -> None:
+    def __init__(self, limit: Scalar, semiring: Semiring, dtype: np.dtype) -> None:
         if semiring.add.selects is None:
             raise AlgebraError(
                 f"limit: ⊕ must select the better of two walks, got {semiring.add.name} of {semiring.name}. "
@@ -153,7 +153,7 @@ class Limit:
         return D
 
 
-def as_limit(limit: Any) -> float | int:
+def as_limit(limit: Scalar) -> float | int:
     """A limit as int64 or float; DTypeError for a non-number, DomainError for NaN."""
     if isinstance(limit, (int, np.integer)) and _INT64.min <= limit <= _INT64.max:
         return int(limit)

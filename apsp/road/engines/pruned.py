@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class Unbounded(Pruned):
         return D
 
     @property
-    def storage(self) -> Any:
+    def storage(self) -> Array:
         return self.table()
 
     def refuse_unbounded(self, where: str, labels: Labels, pair: tuple[int, int] | None = None) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+
+from semiring.host.types import Function
 
 from .base import Engine
 
 
-def _of_the_part(name: str) -> Callable[..., Any]:
+def _of_the_part(name: str) -> Function:
     return lambda self, *arguments, **options: getattr(self.engine, name)(*arguments, **options)
 
 

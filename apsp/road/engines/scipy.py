@@ -14,7 +14,7 @@ from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.devices import module, on_device
 from semiring.host.spelling import came
-from semiring.host.types import Array
+from semiring.host.types import Array, Fields, Matrix
 from semiring.sparse.cycles import Weighted
 
 from .. import estimates
@@ -58,7 +58,7 @@ class Searches(Engine):
 
     def __init__(
         self,
-        arcs: Any,
+        arcs: Array,
         n: int,
         semiring: Semiring,
         method: str,
@@ -75,7 +75,7 @@ class Searches(Engine):
         self._labels, self._potential = range(n) if labels is None else labels, potential
         self.shape = (n, n)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         """Old pickles lack potentials: recompute them."""
         vars(self).update(state)
         if "_potential" not in state:
@@ -90,11 +90,11 @@ class Searches(Engine):
         return weights
 
     @cached_property
-    def _forward(self) -> Any:
+    def _forward(self) -> Matrix:
         return lengths_of(self.arcs, self.shape[0], self.semiring, self._potential)
 
     @cached_property
-    def _backward(self) -> Any:
+    def _backward(self) -> Matrix:
         return self._forward.T.tocsr()
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -224,7 +224,7 @@ def narrowed(
     return out
 
 
-def lengths_of(arcs: Array, n: int, semiring: Semiring, h: np.ndarray | None = None) -> Any:
+def lengths_of(arcs: Array, n: int, semiring: Semiring, h: np.ndarray | None = None) -> Matrix:
     """(tails, heads, weights) as CSR for SciPy: the shortest of parallel ones, zeros stored, no arc of weight ∞.
 
     A CSR matrix is returned unchanged. With potentials, lengths are ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): rounding
@@ -256,7 +256,7 @@ def canonical(
     return tails, heads, weights
 
 
-def csr(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> Any:
+def csr(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> Matrix:
     """Arcs sorted by tail as a CSR array; the oldest SciPy supported searches with 32-bit indices only."""
     from scipy.sparse import csr_array
 

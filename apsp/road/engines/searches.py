@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths, searchable
 from semiring.host.devices import module, on_device
 from semiring.host.memory import require
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Fields
 
 from .. import estimates
 from ..estimates import Estimate
@@ -49,7 +49,7 @@ class Relaxed(Engine):
 
     def __init__(
         self,
-        arcs: Any,
+        arcs: Array,
         n: int,
         semiring: Semiring,
         dtype: np.dtype,
@@ -66,7 +66,7 @@ class Relaxed(Engine):
         self.furthest, self._labels = limit, range(n) if labels is None else labels
         self._potential, self._backwards = potential, backwards
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Fields) -> None:
         """Compatibility: pickles from before CSR input have `arcs`."""
         vars(self).update(state)
         self._given = state.get("_given", state.get("arcs"))

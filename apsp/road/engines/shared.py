@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring.distributed import Comm, World
 from semiring.host.devices import host
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Fields
 
 from ..estimates import Estimate
 from ..plans import Plan
@@ -38,13 +38,13 @@ class Spread(Engine):
     def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         return self._shared("worst", of, columns, share)
 
-    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: dict[str, Any]) -> Blocks:
+    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: Fields) -> Blocks:
         ranks = self._ranks
         if ranks is None:  # unpickled elsewhere
             yield from getattr(super(), name)(of, columns=columns, **share)
             return
 
-        def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:
+        def work(comm: Comm) -> list[tuple[np.ndarray, Array]]:
             engine = self._engines[ranks.local_ranks.index(comm.rank)]
             # Queue everything on the device before fetching, which synchronises.
             found = list(getattr(engine, name)(of, columns=columns, share=(comm.rank, ranks.grid.size)))
@@ -89,7 +89,7 @@ class SharedOut(Spread, Eliminated):
         return along, ends
 
 
-def ranks_of(question: Question, options: dict[str, Any] | None = None) -> World:
+def ranks_of(question: Question, options: Fields | None = None) -> World:
     from ...big.distributed.solving import world_of
 
     return world_of(question.wants.gpus, options)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Scalar
 
 from .base import BLOCK, Engine
 
@@ -23,7 +21,7 @@ class Stored(Engine):
         self.shape, self.dtype = tuple(matrix.shape), np.dtype(matrix.dtype)
 
     @property
-    def storage(self) -> Any:
+    def storage(self) -> Array:
         """The store; a distributed matrix is gathered."""
         return self.matrix.gather() if hasattr(self.matrix, "gather") else self.matrix
 
@@ -37,7 +35,7 @@ class Stored(Engine):
     def column(self, j: int) -> np.ndarray:
         return self._read(slice(0, self.shape[0]), slice(j, j + 1))[:, 0]
 
-    def entry(self, i: int, j: int) -> Any:
+    def entry(self, i: int, j: int) -> Scalar:
         return self._read(slice(i, i + 1), slice(j, j + 1))[0, 0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:

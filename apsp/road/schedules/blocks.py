@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from semiring.host.types import Array
 
@@ -25,6 +24,6 @@ def half(n: int, block: int) -> int:
     return -(-n // (2 * block)) * block
 
 
-def quadrants(A: Array, h: int) -> tuple[Any, Any, Any, Any]:
+def quadrants(A: Array, h: int) -> tuple[Array, Array, Array, Array]:
     """A11, A12, A21, A22 of a matrix cut before row and column h."""
     return A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 from semiring.algebra.ranges import local, meet, without
-from semiring.distributed import InMemory, LocalMatrix
+from semiring.distributed import LocalMatrix
 from semiring.host.types import Array
 from semiring.kernels.backend import Backend
 
@@ -48,11 +48,11 @@ def closure(
     device; its verbs may still run. `complete(round)`: whether `after` needs every entry through the round; else the
     next pivot's strips may lag.
     """
-    part = A if isinstance(A, LocalMatrix) else InMemory.single_process(A, ops, block)
+    part = A if isinstance(A, LocalMatrix) else LocalMatrix.single_process(A, ops, block)
     todo = list(pivots(part.layout.n, block, begun))
     if first >= len(todo):
         return
-    concurrent = ops.concurrent_queue() if part.ahead else None
+    concurrent = ops.concurrent_queue()
     now = then = Panels(part, ops)
     if concurrent:
         then = Panels(part, ops, like=now)
@@ -65,8 +65,7 @@ def closure(
                 then.bring_forward(now)
                 then.close()
         ahead = following if concurrent and not (complete and complete(index)) else None
-        for rows, columns, X in part.windows(following):
-            now.update(X, rows, columns, ahead)
+        now.update(part.matrix, part.rows, part.columns, ahead)
         if concurrent:
             concurrent.join()
         elif following:

@@ -13,7 +13,7 @@ from ...algebra.saturation import holding, narrowed, widened
 from ...algebra.survey import survey
 from ...host.arrays import take_in
 from ...host.errors import ShapeError
-from ...host.types import DType
+from ...host.types import DType, Fields, Matrix
 from ...tensors.contraction import contracted, planned
 from ...tensors.elementwise import Arrays
 from .matrix import common_dtype, is_sparse
@@ -27,7 +27,7 @@ class Operand:
 
     ndim = 2
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Matrix) -> None:
         self.matrix, self.shape = matrix, tuple(matrix.shape)
 
     def reshape(self, *shape: Any) -> Operand:
@@ -45,18 +45,18 @@ class Mixed(Arrays):
         super().__init__(semiring, threads)
         self.dtype, self.device = dtype, device
 
-    def permuted(self, X: Any, axes: Sequence[int]) -> Any:
+    def permuted(self, X: Matrix, axes: Sequence[int]) -> Matrix:
         if not isinstance(X, Operand):
             return super().permuted(X, axes)
         return X if tuple(axes) == (0, 1) else Operand(transpose(X.matrix))
 
-    def diagonal(self, X: Any, i: int, j: int) -> Any:
+    def diagonal(self, X: Matrix, i: int, j: int) -> Matrix:
         """Diagonal of a dense array; ShapeError for a sparse one."""
         if isinstance(X, Operand):
             raise _refuse("a diagonal")
         return super().diagonal(X, i, j)
 
-    def product(self, X: Any, Y: Any) -> Any:
+    def product(self, X: Matrix, Y: Matrix) -> Matrix:
         if X.ndim != 2 or Y.ndim != 2:
             if isinstance(X, Operand) or isinstance(Y, Operand):
                 raise _refuse("a batch of products")
@@ -64,17 +64,17 @@ class Mixed(Arrays):
         a, b = (Z.matrix if isinstance(Z, Operand) else Z for Z in (X, Y))
         if a is X and b is Y:
             return super().product(X, Y)
-        options: dict[str, Any] = {"dtype": self.dtype, "device": self.device, "threads": self.threads}
+        options: Fields = {"dtype": self.dtype, "device": self.device, "threads": self.threads}
         found = multiplied(a, b, self.semiring, **options, where="einsum")
         return Operand(found) if is_sparse(found) else found
 
-    def times(self, X: Any, Y: Any) -> Any:
+    def times(self, X: Matrix, Y: Matrix) -> Matrix:
         """x ⊗ y of dense arrays, elementwise; ShapeError for sparse ones."""
         if isinstance(X, Operand) or isinstance(Y, Operand):
             raise _refuse("entries multiplied one by one")
         return super().times(X, Y)
 
-    def total(self, X: Any, axes: Sequence[int]) -> Any:
+    def total(self, X: Matrix, axes: Sequence[int]) -> Matrix:
         if not isinstance(X, Operand):
             return super().total(X, axes)
         first = reduce(X.matrix, max(axes), self.semiring, dtype=self.dtype, threads=self.threads)
@@ -83,15 +83,15 @@ class Mixed(Arrays):
 
 def evaluated(
     subscripts: str,
-    operands: Sequence[Any],
+    operands: Sequence[Matrix],
     s: Semiring,
     *,
     order: Any,
-    out: Any,
+    out: Matrix,
     dtype: DType,
     device: str | None,
     threads: int | None,
-) -> Any:
+) -> Matrix:
     """`einsum` with sparse operands; sparse where the result is a product of two sparse matrices.
 
     Raises ShapeError for anything but products, transpositions and sums of sparse matrices, or if `out` is passed.
@@ -106,7 +106,7 @@ def evaluated(
     own, wide = entries[0].dtype, holding(entries, s, where="einsum")
     if wide != own:
         exact = [_with(X, s, wide, own) if is_sparse(X) else widened(entries[k], wide, s) for k, X in enumerate(taken)]
-        options: dict[str, Any] = {"dtype": wide, "device": device, "threads": threads}
+        options: Fields = {"dtype": wide, "device": device, "threads": threads}
         found = evaluated(subscripts, exact, s, order=order, out=None, **options)
         if not is_sparse(found):
             return narrowed(found, own)
@@ -119,14 +119,14 @@ def evaluated(
     return result.matrix if isinstance(result, Operand) else result
 
 
-def _stored(X: Any, s: Semiring, dtype: DType) -> Any:
+def _stored(X: Matrix, s: Semiring, dtype: DType) -> Matrix:
     """Stored entries in the dtype to compute in."""
     rows = X.format in ("csr", "csc") and len(X.indptr)
     data = X.data[: int(X.indptr[-1])] if rows else take_in_sparse(X, where="einsum").data
     return conform(data, s, dtype, where="einsum: the entries of a sparse matrix")
 
 
-def _with(X: Any, s: Semiring, wide: np.dtype, own: np.dtype) -> Any:
+def _with(X: Matrix, s: Semiring, wide: np.dtype, own: np.dtype) -> Matrix:
     """Copy of a sparse matrix in a wider dtype."""
     X = X.copy()
     X.data = widened(conform(X.data, s, own, where="einsum: the entries of a sparse matrix"), wide, s)

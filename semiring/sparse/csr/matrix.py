@@ -17,13 +17,13 @@ from ...host.arrays import refuse_padding
 from ...host.devices import module, to_device
 from ...host.errors import DTypeError, ShapeError
 from ...host.signals import load
-from ...host.types import Array, DType
+from ...host.types import Array, DType, Matrix
 
 #: Accepted formats: those in which every entry is stored.
 FORMATS = ("csr", "csc", "coo", "bsr")
 
 
-def is_sparse(source: Any) -> bool:
+def is_sparse(source: Matrix) -> bool:
     return hasattr(source, "tocsr") and hasattr(source, "format")
 
 
@@ -51,7 +51,7 @@ class CSR:
         survey(data, s, where=f"{where}: the stored entries of a sparse matrix")
         return replace(self, data=module(data).ascontiguousarray(data))
 
-    def sent(self, device: str) -> CSR:
+    def move(self, device: str) -> CSR:
         if device == self.device:
             return self
         arrays = {name: to_device(getattr(self, name), device) for name in ("starts", "indices", "data")}
@@ -66,7 +66,7 @@ class CSR:
         xp.cumsum(self.data, out=kept[1:])
         return replace(self, starts=kept[self.starts], indices=self.indices[self.data], data=self.data[self.data])
 
-    def rows(self) -> Any:
+    def rows(self) -> Matrix:
         """Row of each entry."""
         xp, m = module(self.data), self.shape[0]
         if xp is np:
@@ -84,7 +84,7 @@ class CSR:
         places = (self.starts[:-1][rows] - starts[:-1])[chosen.rows()] + chosen.indices
         return replace(chosen, indices=self.indices[places], data=self.data[places])
 
-    def dense(self, s: Semiring, *, where: str) -> Any:
+    def dense(self, s: Semiring, *, where: str) -> Matrix:
         """Dense array; entries must be free of duplicates."""
         xp, (m, n) = module(self.data), self.shape
         size = m * n * self.data.dtype.itemsize
@@ -101,7 +101,7 @@ class CSR:
         starts, order = arranged(self.indices, n, self.device)
         return replace(self, shape=(n, m), starts=starts, indices=self.rows()[order], data=self.data[order])
 
-    def give_back(self, *, where: str) -> Any:
+    def give_back(self, *, where: str) -> Matrix:
         """Export as csr in the library and kind (array or matrix) of `source`."""
         kind, starts = _family(self.source), self.starts
         if len(self.indices) <= np.iinfo(self.indices.dtype).max:
@@ -128,12 +128,12 @@ def stacked(A: CSR, B: CSR) -> CSR:
     )
 
 
-def arranged(keys: Array, count: int, device: str) -> tuple[Any, Any]:
+def arranged(keys: Array, count: int, device: str) -> tuple[Matrix, Matrix]:
     """Counting sort: start of each of `count` keys, and the stable order."""
     return load(f"semiring.kernels.{device}.csr.backend").arranged(keys, count)
 
 
-def _family(source: Any) -> Any:
+def _family(source: Matrix) -> Any:
     """csr class matching a sparse matrix or array."""
     if type(source).__module__.partition(".")[0] == "cupyx":
         from cupyx.scipy import sparse
@@ -144,7 +144,7 @@ def _family(source: Any) -> Any:
     return sparse.csr_array if isinstance(source, sparse.sparray) else sparse.csr_matrix
 
 
-def take_in(source: Any, *, where: str) -> CSR:
+def take_in(source: Matrix, *, where: str) -> CSR:
     """`CSR` of a sparse matrix: indices checked, duplicates kept, no needless copy.
 
     Raises DTypeError for formats with implicit zeros and for entries that are not real; ShapeError for other
@@ -180,14 +180,14 @@ def take_in(source: Any, *, where: str) -> CSR:
     return found if source.format == "csr" else found.transposed()
 
 
-def _native(array: Array) -> Any:
+def _native(array: Array) -> Matrix:
     """Contiguous, native byte order, writeable."""
     xp = module(array)
     array = xp.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return array if xp is not np or array.flags.writeable else array.copy()
 
 
-def checked_ends(indices: Array, size: int, where: str) -> Any:
+def checked_ends(indices: Array, size: int, where: str) -> Matrix:
     """Indices below `size`, else ShapeError."""
     indices = _native(indices)
     if len(indices) and _largest(indices) >= size:
@@ -195,12 +195,12 @@ def checked_ends(indices: Array, size: int, where: str) -> Any:
     return indices.astype(index_dtype(size), copy=False)
 
 
-def _largest(indices: Any) -> int:
+def _largest(indices: Array) -> int:
     """Largest index as unsigned: negative ones exceed all others."""
     return int(indices.view(f"u{indices.itemsize}").max())
 
 
-def _inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
+def _inspected(starts: Array, indices: Array) -> tuple[int, bool, int]:
     """(number of entries, whether starts ascend from 0, largest index)."""
     if not isinstance(starts, np.ndarray):
         found: tuple[int, bool, int] = load("semiring.kernels.cuda.csr.backend").inspected(starts, indices)
@@ -210,7 +210,7 @@ def _inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
     return used, ordered, _largest(indices[:used]) if len(indices[:used]) else 0
 
 
-def _checked(starts: Any, indices: Any, rows: int, columns: int, entries: int, where: str) -> int:
+def _checked(starts: Array, indices: Array, rows: int, columns: int, entries: int, where: str) -> int:
     """Number of entries; ShapeError for inconsistent indices. Kernels do no further checks."""
     used, wrong = 0, len(starts) != rows + 1
     if not wrong:
@@ -224,7 +224,7 @@ def _checked(starts: Any, indices: Any, rows: int, columns: int, entries: int, w
     return used
 
 
-def common_dtype(s: Semiring, dtype: DType, *operands: Any, where: str) -> DType:
+def common_dtype(s: Semiring, dtype: DType, *operands: Matrix, where: str) -> DType:
     """Dtype to compute in: requested, else the operands' common one as the semiring resolves it."""
     if s.dtypes == ("bool",):
         return dtype

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...algebra.catalog import get
 from ...algebra.records import Semiring
 from ...host.devices import module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
 from ...host.spelling import came
-from ...host.types import DType
+from ...host.types import DType, Matrix
 from ...kernels.backend import device_of
 from .matrix import CSR, common_dtype, is_sparse, take_in
 from .products import added, reduced
 
 
-def _taken(source: Any, where: str) -> CSR:
+def _operand(source: Matrix, where: str) -> CSR:
     if not is_sparse(source):
         raise DTypeError(
             f"{where}: a sparse matrix of SciPy's or CuPy's is required, got {type(source).__name__}. "
@@ -25,14 +23,14 @@ def _taken(source: Any, where: str) -> CSR:
 
 
 def add(
-    A: Any,
-    B: Any,
+    A: Matrix,
+    B: Matrix,
     semiring: str | Semiring = "min_plus",
     *,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Matrix:
     """A ⊕ B of sparse matrices, entrywise; an entry that only one of them stores is copied.
 
     Parameters
@@ -71,7 +69,7 @@ def add(
            [0., 5.]])
     """
     s = get(semiring)
-    a, b = _taken(A, "add"), _taken(B, "add")
+    a, b = _operand(A, "add"), _operand(B, "add")
     if a.shape != b.shape:
         raise ShapeError(f"add: both matrices must have one shape, got {a.shape} and {b.shape}.")
     if a.device != b.device:
@@ -79,11 +77,11 @@ def add(
     with on_device(a.data):
         dtype = common_dtype(s, dtype, a.data, b.data, where="add")
         target = device_of(a.data, device)
-        x, y = (M.conformed(s, dtype, where="add").sent(target) for M in (a, b))
-        return added(x, y, s, threads, "add").sent(a.device).give_back(where="add")
+        x, y = (M.conformed(s, dtype, where="add").move(target) for M in (a, b))
+        return added(x, y, s, threads, "add").move(a.device).give_back(where="add")
 
 
-def transpose(A: Any) -> Any:
+def transpose(A: Matrix) -> Matrix:
     """Aᵀ of a sparse matrix, as csr.
 
     Parameters
@@ -117,20 +115,20 @@ def transpose(A: Any) -> Any:
     array([[0, 0],
            [7, 0]])
     """
-    a = _taken(A, "transpose")
+    a = _operand(A, "transpose")
     with on_device(a.data):
         return a.transposed().give_back(where="transpose")
 
 
 def reduce(
-    A: Any,
+    A: Matrix,
     axis: int | None = None,
     semiring: str | Semiring = "min_plus",
     *,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Any:
+) -> Matrix:
     """Sum ⊕ of the stored entries of each row (axis 1), of each column (axis 0), or of all (None).
 
     Parameters
@@ -172,10 +170,10 @@ def reduce(
     s = get(semiring)
     if isinstance(axis, bool) or axis not in (0, 1, None):
         raise ValueError(f"reduce: axis must be 0, 1 or None, got {came(axis)}.")
-    a = _taken(A, "reduce")
+    a = _operand(A, "reduce")
     with on_device(a.data):
         x = a.conformed(s, common_dtype(s, dtype, a.data, where="reduce"), where="reduce")
-        x = x.sent(device_of(a.data, device))
+        x = x.move(device_of(a.data, device))
         if axis is None:
             xp = module(x.data)
             x = CSR((1, 1), xp.asarray([0, len(x.data)]), x.indices, x.data, A)

@@ -21,7 +21,7 @@ from ...host.arrays import take_in as take_dense
 from ...host.devices import is_plain, module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
 from ...host.signals import load
-from ...host.types import Array, DType
+from ...host.types import Array, DType, Matrix
 from ...kernels.backend import device_of
 from .matrix import CSR, common_dtype, is_sparse, stacked, take_in
 
@@ -32,24 +32,24 @@ HINT = "Use a smaller dtype, or multiply in parts."
 
 
 def multiplied(
-    A: Any,
-    B: Any,
+    A: Matrix,
+    B: Matrix,
     s: Semiring,
-    out: Any = None,
+    out: Matrix = None,
     *,
-    mask: Any = None,
+    mask: Matrix = None,
     complement: bool = False,
     accumulate: bool = False,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
     where: str = "matmul",
-) -> Any:
+) -> Matrix:
     """`matmul` with a sparse operand: sparse if both are, else of the dense operand's kind."""
     if mask is None and out is None and (y := _with_vector(A, B, s, dtype, device, threads, where)) is not None:
         return y
-    a = _taken(A, where)
-    b = a if B is A else _taken(B, where)
+    a = _operand(A, where)
+    b = a if B is A else _operand(B, where)
     left, right = _shape(a), _shape(b)
     if (len(left), len(right)) not in ((2, 2), (2, 1), (1, 2)) or left[-1] != right[0]:
         raise ShapeError(
@@ -69,7 +69,7 @@ def multiplied(
         x = _conformed(a, s, dtype, target, where)
         y = x if b is a else _conformed(b, s, dtype, target, where)
         if isinstance(a, CSR) and isinstance(b, CSR):
-            allowed = None if mask is None else _sparse_mask(mask, shape, where).sent(target)
+            allowed = None if mask is None else _sparse_mask(mask, shape, where).move(target)
             C = product_of(x, y, s, allowed, complement, threads, where)
             return _given_back(C, a, out, s, accumulate, threads, where)
         dense = b if isinstance(a, CSR) else a
@@ -98,7 +98,7 @@ def added(A: CSR, B: CSR, s: Semiring, threads: int | None, where: str) -> CSR:
     return product_of(sums, stacked(A, B), s, None, False, threads, where)
 
 
-def reduced(A: CSR, s: Semiring, threads: int | None, where: str) -> Any:
+def reduced(A: CSR, s: Semiring, threads: int | None, where: str) -> Matrix:
     """Row sums: A ⊗ 1, with one shared entry 1."""
     xp = module(A.data)
     unit = xp.full((1, 1), dtypes.one(s, A.data.dtype), A.data.dtype)
@@ -106,7 +106,7 @@ def reduced(A: CSR, s: Semiring, threads: int | None, where: str) -> Any:
     return _gathered(first, unit, s, True, threads, where)[:, 0]
 
 
-def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threads: int | None) -> Any:
+def powered(A: Matrix, k: int, s: Semiring, dtype: DType, device: str | None, threads: int | None) -> Matrix:
     """`power` of a sparse matrix: sparse until it fills, then dense."""
     taken = take_in(A, where="power")
     with on_device(taken.data):
@@ -114,7 +114,7 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
         base: Any = taken.conformed(s, dtype, where="power")
         own, wide = base.data.dtype, holding([base.data], s, where="power", times=k)
         base = base if wide == own else replace(base, data=widened(base.data, wide, s))
-        base = base.sent(device_of(taken.data, device))
+        base = base.move(device_of(taken.data, device))
         result, n = None, taken.shape[0]
         if k < 2:
             xp = module(base.data)
@@ -132,12 +132,12 @@ def powered(A: Any, k: int, s: Semiring, dtype: DType, device: str | None, threa
                 base = _power_step(base, base, s, threads, f"A^{exponent}")
         if isinstance(result, CSR):
             result = result if wide == own else replace(result, data=narrowed(result.data, own))
-            return result.sent(taken.device).give_back(where="power")
+            return result.move(taken.device).give_back(where="power")
         result = result if wide == own else narrowed(result, own)
         return to_device(result, taken.device)
 
 
-def _power_step(A: Any, B: Any, s: Semiring, threads: int | None, name: str) -> Any:
+def _power_step(A: Matrix, B: Matrix, s: Semiring, threads: int | None, name: str) -> Matrix:
     """One product of a power; dense where it fills."""
     if not isinstance(A, CSR) and not isinstance(B, CSR):
         return product.multiplied(A, B, s, threads=threads)
@@ -154,28 +154,28 @@ def _power_step(A: Any, B: Any, s: Semiring, threads: int | None, name: str) -> 
 # Operands
 
 
-def _taken(source: Any, where: str) -> Any:
+def _operand(source: Matrix, where: str) -> Matrix:
     return take_in(source, where=where) if is_sparse(source) else take_dense(source, where=where)
 
 
-def _shape(operand: Any) -> tuple[int, ...]:
+def _shape(operand: Matrix) -> tuple[int, ...]:
     return operand.shape if isinstance(operand, CSR) else operand.array.shape
 
 
-def _entries(operand: Any) -> Any:
+def _entries(operand: Matrix) -> Matrix:
     return operand.data if isinstance(operand, CSR) else operand.array
 
 
-def _conformed(operand: Any, s: Semiring, dtype: DType, device: str, where: str) -> Any:
+def _conformed(operand: Matrix, s: Semiring, dtype: DType, device: str, where: str) -> Matrix:
     """Operand in the product's dtype and device; dense ones as arrays."""
     if isinstance(operand, CSR):
-        return operand.conformed(s, dtype, where=where).sent(device)
+        return operand.conformed(s, dtype, where=where).move(device)
     array = conform(operand.array, s, dtype, where=where)
     survey(array, s, where=where)
     return to_device(array, device)
 
 
-def _sparse_mask(mask: Any, shape: tuple[int, ...], where: str) -> CSR:
+def _sparse_mask(mask: Matrix, shape: tuple[int, ...], where: str) -> CSR:
     """Mask positions: True entries of a Boolean array, or entries of a sparse mask."""
     _require_shape(mask, shape, where)
     if is_sparse(mask):
@@ -188,7 +188,7 @@ def _sparse_mask(mask: Any, shape: tuple[int, ...], where: str) -> CSR:
     return CSR(array.shape, starts, columns, xp.ones(len(columns), bool), None)
 
 
-def _dense_mask(mask: Any, shape: tuple[int, ...], complement: bool, where: str) -> Any:
+def _dense_mask(mask: Matrix, shape: tuple[int, ...], complement: bool, where: str) -> Matrix:
     """Mask of a dense product as bools, on its own device."""
     _require_shape(mask, shape, where)
     if is_sparse(mask):
@@ -201,13 +201,13 @@ def _dense_mask(mask: Any, shape: tuple[int, ...], complement: bool, where: str)
     return ~array if complement else array
 
 
-def _require_shape(mask: Any, shape: tuple[int, ...], where: str) -> None:
+def _require_shape(mask: Matrix, shape: tuple[int, ...], where: str) -> None:
     if tuple(mask.shape if is_sparse(mask) else np.shape(mask)) != shape:
         came = tuple(mask.shape if is_sparse(mask) else np.shape(mask))
         raise ShapeError(f"{where}: mask must have the product's shape {shape}, got {came}.")
 
 
-def _boolean(mask: Any, where: str) -> Any:
+def _boolean(mask: Matrix, where: str) -> Matrix:
     array = take_dense(mask, where=f"{where}: mask").array
     if array.dtype.kind != "b":
         raise DTypeError(f"{where}: a dense mask must be of truth values, got {array.dtype}. Pass mask != 0, say.")
@@ -217,7 +217,9 @@ def _boolean(mask: Any, where: str) -> Any:
 # Products with a dense operand
 
 
-def _with_vector(A: Any, x: Any, s: Semiring, dtype: DType, device: str | None, threads: int | None, where: str) -> Any:
+def _with_vector(
+    A: Matrix, x: Matrix, s: Semiring, dtype: DType, device: str | None, threads: int | None, where: str
+) -> Array:
     """A ⊗ x with the entries and indices of A checked by the product itself.
 
     None unless A is csr and x a vector of its float dtype in the same library, or if one of them needs a longer look.
@@ -264,8 +266,8 @@ def _on_gpu(A: Any, x: Any, s: Semiring, device: str | None, threads: int | None
 
 
 def _with_dense(
-    A: Any, B: Any, s: Semiring, shape: tuple[int, ...], allowed: Any, threads: int | None, where: str
-) -> Any:
+    A: Matrix, B: Matrix, s: Semiring, shape: tuple[int, ...], allowed: Any, threads: int | None, where: str
+) -> Matrix:
     """A ⊗ B with one dense operand; zero at positions that the mask excludes."""
     if isinstance(A, CSR):
         X = B[:, None] if B.ndim == 1 else B
@@ -277,7 +279,7 @@ def _with_dense(
     return module(Y).ascontiguousarray(Y).reshape(shape)
 
 
-def _masked(A: CSR, X: Array, s: Semiring, mirrored: bool, allowed: Any, threads: int | None, where: str) -> Any:
+def _masked(A: CSR, X: Array, s: Semiring, mirrored: bool, allowed: Any, threads: int | None, where: str) -> Matrix:
     """`_gathered` restricted to rows with allowed entries."""
     if allowed is None:
         return _gathered(A, X, s, mirrored, threads, where)
@@ -290,7 +292,7 @@ def _masked(A: CSR, X: Array, s: Semiring, mirrored: bool, allowed: Any, threads
     return Y
 
 
-def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None, where: str) -> Any:
+def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None, where: str) -> Matrix:
     """A ⊗ X; with mirrored=False the operands of ⊗ are swapped."""
     xp, device = module(A.data), A.device
     if A.indices.dtype != np.int32:
@@ -305,10 +307,10 @@ def _gathered(A: CSR, X: Array, s: Semiring, mirrored: bool, threads: int | None
 # Results
 
 
-def _given_back(C: CSR, a: CSR, out: Any, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Any:
+def _given_back(C: CSR, a: CSR, out: Matrix, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Matrix:
     """Sparse product in kind; with `out`, its arrays are replaced."""
     if out is None:
-        return C.sent(a.device).give_back(where=where)
+        return C.move(a.device).give_back(where=where)
     if not is_sparse(out) or out.format != "csr" or tuple(out.shape) != C.shape or out.dtype != C.data.dtype:
         shown = f"{out.format} of shape {out.shape} in {out.dtype}" if is_sparse(out) else type(out).__name__
         raise ShapeError(
@@ -317,15 +319,15 @@ def _given_back(C: CSR, a: CSR, out: Any, s: Semiring, accumulate: bool, threads
         )
     if accumulate:
         old = take_in(out, where=where).conformed(s, C.data.dtype, where=where)
-        C = added(old.sent(C.device), C, s, threads, where)
-    made = replace(C, source=out).sent(a.device).give_back(where=where)
+        C = added(old.move(C.device), C, s, threads, where)
+    made = replace(C, source=out).move(a.device).give_back(where=where)
     out.data, out.indices, out.indptr = made.data, made.indices, made.indptr
     for flag in ("has_sorted_indices", "has_canonical_format"):
         out.__dict__.pop(f"_{flag}", None)
     return out
 
 
-def _put(Y: Array, dense: Taken, out: Any, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Any:
+def _put(Y: Array, dense: Taken, out: Matrix, s: Semiring, accumulate: bool, threads: int | None, where: str) -> Matrix:
     """Dense product in kind; with `out`, stored or accumulated there."""
     Y = to_device(Y, device_of(dense.array))
     if out is None:

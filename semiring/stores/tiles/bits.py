@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dense.bits import BitMatrix
 from ...host.errors import FormatError
+from ...host.types import Array
 from .store import TileStore
 
 #: Rows and words of a tile: 2 MiB; a matrix row costs an eighth of each of its tiles.
@@ -70,7 +71,7 @@ class StoredBits:
     def nbytes(self) -> int:
         return self.words.nbytes
 
-    def __getitem__(self, key: tuple[Any, Any]) -> Any:
+    def __getitem__(self, key: tuple[Any, Any]) -> Array:
         """`b[i, j]` → bool; for arrays, an array of their broadcast shape."""
         i, j = np.broadcast_arrays(*(np.asarray(index, np.int64) for index in key))
         rows, columns = i.ravel(), j.ravel()
@@ -82,7 +83,7 @@ class StoredBits:
             found[here] = (words[word - first] >> bit) & np.uint64(1) != 0
         return found.reshape(i.shape) if i.ndim else bool(found[0])
 
-    def rows(self, i: Any) -> np.ndarray:
+    def rows(self, i: Array) -> np.ndarray:
         """Row i as bools (columns,); (len, columns) for an array or a slice."""
         index = np.atleast_1d(np.arange(len(self))[i])
         words = np.empty((len(index), self.words.shape[1]), np.uint64)

@@ -11,13 +11,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...host.errors import FormatError
 from ...host.memory import shown
 from ...host.spelling import came
+from ...host.types import Fields
 from ..files import check_writable, remove_unfinished, writing, writing_folder
 from .file import Layout
 
@@ -96,15 +96,15 @@ def clear(place: Path) -> None:
         tile.unlink()
 
 
-def describe(place: Path, layout: Layout, attributes: dict[str, Any]) -> None:
-    found: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "identity": layout.identity.hex()}
+def describe(place: Path, layout: Layout, attributes: Fields) -> None:
+    found: Fields = {"format": _FORMAT, "version": _VERSION, "identity": layout.identity.hex()}
     found |= {"shape": layout.shape, "block": layout.block, "dtype": layout.dtype.name, "attributes": attributes}
     text = json.dumps(found, sort_keys=True, indent=1)
     with writing(place / NAME) as out:
         out.write(f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode())
 
 
-def described(place: Path) -> tuple[Layout, dict[str, Any]]:
+def described(place: Path) -> tuple[Layout, Fields]:
     """Layout and attributes from the description file, verified by the checksum in its last line."""
     path = place / NAME
     try:
@@ -130,7 +130,7 @@ def described(place: Path) -> tuple[Layout, dict[str, Any]]:
         raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
 
 
-def _two(description: dict[str, Any], name: str, least: int) -> tuple[int, int]:
+def _two(description: Fields, name: str, least: int) -> tuple[int, int]:
     """Rows and columns from a description; ValueError if malformed."""
     found = description[name]
     right = isinstance(found, list) and len(found) == 2 and all(type(x) is int and least <= x < 1 << 62 for x in found)

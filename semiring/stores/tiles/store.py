@@ -16,7 +16,7 @@ import numpy as np
 from ...algebra.ranges import blocks, local, meet, sliced
 from ...host.errors import FormatError, ShapeError, TileError
 from ...host.spelling import came
-from ...host.types import DType
+from ...host.types import Array, DType
 from ..files import sync_names
 from . import file
 from .file import Layout, Reader
@@ -75,6 +75,24 @@ class TileStore:
     ------
     FormatError, OSError
         If the directory is no store, its description is damaged, or it cannot be read.
+    TileError, FormatError
+        In `read` and `window`, if a tile is missing, truncated, damaged or foreign; if a closure in this store has not
+        ended.
+    ShapeError, OSError
+        In `write` and `put`, if shape or dtype do not match the tile, or the window is not made of complete tiles; if
+        they, the description in `annotate`, or the copy in `linked` cannot be written.
+
+    See Also
+    --------
+    create, linked : New stores; `apsp.closure` makes one by `output`.
+    write, put, read, window : A tile; entries of a range of rows and columns.
+    inspect, annotate : State of all tiles; attributes.
+
+    Notes
+    -----
+    `read`, `write` and `put` move the bytes of their tiles once, with checksums; `window` the rows that it meets of a
+    tile. `annotate` rewrites `store.json`. `linked` is O(tiles): bytes are copied only to another disk, or where the
+    disk has no links, for tiles are never changed in place.
 
     Examples
     --------
@@ -117,10 +135,6 @@ class TileStore:
         attributes : mapping, optional
             Anything JSON holds.
 
-        Returns
-        -------
-        TileStore
-
         Raises
         ------
         ShapeError
@@ -129,11 +143,6 @@ class TileStore:
             If the directory holds something else.
         OSError
             If it cannot be written, or its disk has no space for the entire matrix.
-
-        See Also
-        --------
-        put, write : Fill it.
-        apsp.closure : `output` makes a store.
 
         Notes
         -----
@@ -167,19 +176,6 @@ class TileStore:
         ----------
         **attributes
             Anything JSON holds, by name.
-
-        Raises
-        ------
-        OSError
-            If the description cannot be written.
-
-        See Also
-        --------
-        create : Attributes of a new store.
-
-        Notes
-        -----
-        O(1): `store.json` is rewritten.
 
         Examples
         --------
@@ -259,19 +255,6 @@ class TileStore:
             Flush to disk before returning; otherwise a crash of the machine (not of the process) may leave a torn tile,
             which reading detects.
 
-        Raises
-        ------
-        ShapeError, OSError
-            If shape or dtype do not match the tile, or it cannot be written.
-
-        See Also
-        --------
-        put, read : Many tiles; the inverse.
-
-        Notes
-        -----
-        The tile's bytes are written once, with checksums.
-
         Examples
         --------
         >>> import numpy as np
@@ -299,25 +282,6 @@ class TileStore:
             Row and column of tiles.
         out : array, optional
             In the tile's shape and the store's dtype.
-
-        Returns
-        -------
-        array, of the tile's shape
-
-        Raises
-        ------
-        TileError
-            If the tile is missing, truncated, damaged or foreign.
-        FormatError
-            If a closure in this store has not ended.
-
-        See Also
-        --------
-        window, write : Any rows and columns; the inverse.
-
-        Notes
-        -----
-        The tile's bytes are read once and verified.
 
         Examples
         --------
@@ -359,10 +323,6 @@ class TileStore:
         Inspection
             `rounds`, int64, by tile, −1 if damaged; and `errors`, by tile.
 
-        See Also
-        --------
-        read : One tile, or its error.
-
         Notes
         -----
         Reads all bytes, a tile at a time; without `entries` headers and footers only.
@@ -402,25 +362,6 @@ class TileStore:
         out : array, optional
             In the window's shape and the store's dtype.
 
-        Returns
-        -------
-        array, shape (rows, columns)
-
-        Raises
-        ------
-        TileError
-            If one of its tiles is missing, truncated, damaged or foreign.
-        FormatError
-            If a closure in this store has not ended.
-
-        See Also
-        --------
-        read, put : A tile; the inverse.
-
-        Notes
-        -----
-        Reads the window's rows of each tile it meets.
-
         Examples
         --------
         >>> import numpy as np
@@ -443,7 +384,7 @@ class TileStore:
                 tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, columns)])
         return buffer
 
-    def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
+    def put(self, entries: Array, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
         """Write a window of complete tiles.
 
         Parameters
@@ -454,19 +395,6 @@ class TileStore:
             First row and column.
         round, durable
             As in `write`.
-
-        Raises
-        ------
-        ShapeError, OSError
-            If the window is not made of complete tiles, or they cannot be written.
-
-        See Also
-        --------
-        write, window : One tile; the inverse.
-
-        Notes
-        -----
-        The window's bytes are written once, with checksums.
 
         Examples
         --------
@@ -490,7 +418,7 @@ class TileStore:
             part = entries[tuple(map(local, self.layout.window(i, j), window))]
             self.write(i, j, np.asarray(part, self.dtype), round=round, durable=durable)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
         """`store[i]`, `store[i, j]`, `store[a:b, c:d]` as in NumPy; slices of step 1, else IndexError."""
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > 2 or any(k is Ellipsis for k in keys):
@@ -516,24 +444,6 @@ class TileStore:
         ----------
         path : path
             A directory: new, empty, or a store.
-
-        Returns
-        -------
-        TileStore
-
-        Raises
-        ------
-        OSError
-            As `create`.
-
-        See Also
-        --------
-        create : An empty store.
-
-        Notes
-        -----
-        O(tiles); bytes are copied only to another disk, or where the disk has no links. Tiles are never changed in
-        place.
 
         Examples
         --------

@@ -11,6 +11,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ...host.devices import host, module, to_device
 from ...host.errors import AlgebraError, DomainError, DTypeError
 from ...host.signals import load
 from ...host.spelling import came
-from ...host.types import Array
+from ...host.types import Array, DType, Fields, Matrix, Values
 from ...kernels.cpu.processors import default_threads
 from ..elementwise import REDUCTIONS, logsumexp
 
@@ -34,7 +35,7 @@ TIES = ("one", "shared")
 _REACH = 600.0
 
 
-def asked_by(*operands: Any) -> str:
+def asked_by(*operands: Matrix) -> str:
     """Library that differentiates or compiles through these operands: "torch", "jax", or "" for none.
 
     Tensors count if they require gradients, or while PyTorch compiles; JAX arrays if they are tracers.
@@ -53,7 +54,7 @@ def ties_error(ties: str, where: str) -> ValueError:
     return ValueError(f"{where}: ties must be 'one' or 'shared', got {ties!r}.")
 
 
-def require(ties: str, others: dict[str, Any], where: str) -> None:
+def require(ties: str, others: Fields, where: str) -> None:
     """Raise ValueError for unknown `ties`, or an option without derivative that is set."""
     if ties not in TIES:
         raise ties_error(ties, where)
@@ -65,7 +66,7 @@ def require(ties: str, others: dict[str, Any], where: str) -> None:
             )
 
 
-def common(arrays: list[Any], halves: tuple[Any, ...], single: Any, cast: Any, where: str) -> list[Any]:
+def common(arrays: list[Matrix], halves: Values, single: Any, cast: Any, where: str) -> list[Matrix]:
     """Arrays in one dtype to compute in, 16-bit floats as float32; DTypeError if dtypes differ."""
     arrays = [cast(X, single) if X.dtype in halves else X for X in arrays]
     if len(dtypes := sorted({str(X.dtype) for X in arrays})) > 1:
@@ -76,7 +77,7 @@ def common(arrays: list[Any], halves: tuple[Any, ...], single: Any, cast: Any, w
     return arrays
 
 
-def matrices(shapes: Any, broadcast: Any, A: Any, B: Any) -> tuple[Any, Any, tuple[int, ...]]:
+def matrices(shapes: Any, broadcast: Any, A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, tuple[int, ...]]:
     """Operands as matrices of one batch, and the product's shape; `shapes` and `broadcast` are the library's."""
     shape = product_shape(A, B)
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
@@ -110,17 +111,17 @@ class Differentiable(ABC):
     def __init__(self, s: Semiring, ties: str, threads: int | None) -> None:
         self.semiring, self.ties, self.threads, self.kind = s, ties, threads, kind(s, "einsum")
 
-    def diagonal(self, X: Any, i: int, j: int) -> Any:
+    def diagonal(self, X: Matrix, i: int, j: int) -> Matrix:
         """Diagonal of axes i and j, as the last axis."""
         return X.diagonal(0, i, j)
 
-    def product(self, X: Any, Y: Any) -> Any:
+    def product(self, X: Matrix, Y: Matrix) -> Matrix:
         return self.matmul(X, Y, self.semiring, self.ties, self.threads)
 
-    def times(self, X: Any, Y: Any) -> Any:
+    def times(self, X: Matrix, Y: Matrix) -> Matrix:
         return self._masked(X * Y if self.semiring.mul.ufunc is np.multiply else X + Y)
 
-    def total(self, X: Any, axes: Sequence[int]) -> Any:
+    def total(self, X: Matrix, axes: Sequence[int]) -> Matrix:
         if self.kind == "linear":
             return X.sum(tuple(axes))
         if not math.prod(X.shape):
@@ -131,10 +132,10 @@ class Differentiable(ABC):
         return self._masked(self.best(X, axes, REDUCTIONS[self.semiring.add.ufunc]))
 
     @abstractmethod
-    def best(self, X: Any, axes: Sequence[int], name: str) -> Any:
+    def best(self, X: Matrix, axes: Sequence[int], name: str) -> Matrix:
         """Least ("min") or greatest ("max") along axes, its gradient divided as `ties` says."""
 
-    def _masked(self, Z: Any) -> Any:
+    def _masked(self, Z: Matrix) -> Matrix:
         """Cut gradients at the semiring's zero, except over (+, ×), where 0 is a number like others."""
         zero = self.semiring.zero
         return Z if self.kind == "linear" else self.xp.where(Z == zero, zero, Z)
@@ -143,7 +144,7 @@ class Differentiable(ABC):
 # Formulas in operations that PyTorch and JAX share; `where` and `softsum` are the library's.
 
 
-def sums_by_closure(found: str, where: Any, softsum: Any, A: Any, D: Any, G: Any) -> Any:
+def sums_by_closure(found: str, where: Any, softsum: Any, A: Matrix, D: Matrix, G: Matrix) -> Matrix:
     """Backward step of D = A* where ⊕ sums: the gradient of A, from G of D."""
     if found == "linear":
         return D.mT @ G @ D.mT
@@ -151,7 +152,9 @@ def sums_by_closure(found: str, where: Any, softsum: Any, A: Any, D: Any, G: Any
     return softsum(None, softsum(G, None, minus, D.mT, D), D.mT, minus, A)
 
 
-def sums_by_product(found: str, where: Any, softsum: Any, A: Any, B: Any, C: Any, G: Any) -> tuple[Any, Any]:
+def sums_by_product(
+    found: str, where: Any, softsum: Any, A: Matrix, B: Matrix, C: Matrix, G: Matrix
+) -> tuple[Matrix, Matrix]:
     """Backward step of C = A ⊗ B where ⊕ sums: the gradients of A and B, from G of C."""
     if found == "linear":
         return G @ B.mT, A.mT @ G
@@ -159,7 +162,9 @@ def sums_by_product(found: str, where: Any, softsum: Any, A: Any, B: Any, C: Any
     return softsum(G, None, minus, B.mT, A), softsum(None, G, A.mT, minus, B)
 
 
-def by_softsum(softsum: Any, W: Any, U: Any, V: Any, L: Any, N: Any, M: Any, out: Any) -> tuple[Any, ...]:
+def by_softsum(
+    softsum: Any, W: Matrix, U: Matrix, V: Matrix, L: Matrix, N: Matrix, M: Matrix, out: Matrix
+) -> tuple[Matrix, ...]:
     """Backward step of out = softsum(U, V, L, N, M): the gradients of all five, from W of `out`."""
     left = softsum(W, None if V is None else V.mT, M, N.mT, L)
     right = softsum(None if U is None else U.mT, W, L.mT, M, N)
@@ -171,7 +176,7 @@ def by_softsum(softsum: Any, W: Any, U: Any, V: Any, L: Any, N: Any, M: Any, out
 # Where ⊕ selects, and softsum itself, on NumPy or CuPy arrays.
 
 
-def paths_by_closure(s: Semiring, ties: str, threads: int | None, A: Array, D: Array, P: Array, G: Array) -> Any:
+def paths_by_closure(s: Semiring, ties: str, threads: int | None, A: Array, D: Array, P: Array, G: Array) -> Matrix:
     """Backward step of D = A* where ⊕ selects. P: predecessors of D if ties="one"."""
     times = s.mul.ufunc is np.multiply
     with np.errstate(invalid="ignore"):
@@ -182,7 +187,7 @@ def paths_by_closure(s: Semiring, ties: str, threads: int | None, A: Array, D: A
 
 def paths_by_product(
     s: Semiring, ties: str, threads: int | None, A: Array, B: Array, C: Array, G: Array
-) -> tuple[Any, Any]:
+) -> tuple[Matrix, Matrix]:
     """Backward step of C = A ⊗ B where ⊕ selects, on matrices of one batch."""
     times = s.mul.ufunc is np.multiply
     with np.errstate(invalid="ignore"):
@@ -197,7 +202,7 @@ def paths_by_product(
     return _by_weight(FA, A, times, G.dtype), _by_weight(FB, B, times, G.dtype)
 
 
-def softsum(U: Array | None, V: Array | None, L: Array, N: Array, M: Array, threads: int | None = None) -> Any:
+def softsum(U: Array | None, V: Array | None, L: Array, N: Array, M: Array, threads: int | None = None) -> Matrix:
     """out[x,y] = Σ_z U[x,z] V[z,y] exp(L[x,z] + N[z,y] + M[x,y]); None stands for ones, −inf for weight 0.
 
     One real product where no exponential overflows; else log-sum-exp products, one per pair of signs.
@@ -223,12 +228,12 @@ def _largest(X: Array) -> float:
     return float(abs(module(X).nan_to_num(X, neginf=0.0)).max())
 
 
-def _weighted(X: Array | None, E: Array) -> Any:
+def _weighted(X: Array | None, E: Array) -> Matrix:
     found = module(E).exp(E, dtype=np.float64)
     return found if X is None else found * X
 
 
-def _logarithms(X: Array | None, E: Array) -> list[tuple[int, Any]]:
+def _logarithms(X: Array | None, E: Array) -> list[tuple[int, Matrix]]:
     """(sign, log |X| + E) for each sign that occurs."""
     if X is None:
         return [(1, E)]
@@ -241,7 +246,7 @@ def _logarithms(X: Array | None, E: Array) -> list[tuple[int, Any]]:
     return found
 
 
-def _by_weight(F: Array, A: Array, times: bool, dtype: Any) -> Any:
+def _by_weight(F: Array, A: Array, times: bool, dtype: DType) -> Matrix:
     """Gradient by edge: flow, over the weight where ⊗ multiplies."""
     if times:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -249,23 +254,23 @@ def _by_weight(F: Array, A: Array, times: bool, dtype: Any) -> Any:
     return F.astype(dtype, copy=False)
 
 
-def _flows(P: Array, Q: Array, threads: int | None) -> Any:
+def _flows(P: Array, Q: Array, threads: int | None) -> Matrix:
     """F[k,j]: total demand of the paths in P that take edge (k, j)."""
     memory.require(16 * P.size, "cpu" if module(P) is np else "cuda", where="gradient", hint="Use fewer vertices.")
     return _collected(P, _kernels(P).subtrees(P, Q, threads or default_threads()), P.shape[-1], threads)
 
 
-def _collected(K: Array, values: Array, rows: int, threads: int | None) -> Any:
+def _collected(K: Array, values: Array, rows: int, threads: int | None) -> Matrix:
     return _kernels(K).collected(K, values, rows, threads or default_threads())
 
 
-def _kernels(array: Array) -> Any:
+def _kernels(array: Array) -> ModuleType:
     if module(array) is np:
         return load("semiring.kernels.cpu.routes.gradients")
     return load("semiring.kernels.cuda.routes.gradients")
 
 
-def _shared(A: Array, D: Array, Q: Array, s: Semiring) -> Any:
+def _shared(A: Array, D: Array, Q: Array, s: Semiring) -> Matrix:
     """F[k,j]: demand through edge (k, j), all best paths having equal shares; computed on the host."""
     home, shape = "cpu" if module(D) is np else "cuda", A.shape
     flat = [np.ascontiguousarray(host(X)).reshape(math.prod(shape[:-2]), *shape[-2:]) for X in (A, D, Q)]
@@ -296,12 +301,12 @@ def _share(F: np.ndarray, A: np.ndarray, D: np.ndarray, Q: np.ndarray, s: Semiri
     F[best] = sent
 
 
-def _shared_product(A: Array, B: Array, C: Array, Q: Array, s: Semiring, times: bool) -> tuple[Any, Any]:
+def _shared_product(A: Array, B: Array, C: Array, Q: Array, s: Semiring, times: bool) -> tuple[Matrix, Matrix]:
     """Gradient flow into A and B, divided equally among the best products of each entry."""
     xp = module(C)
     FA, FB, zero = xp.zeros(A.shape), xp.zeros(B.shape), C.dtype.type(s.zero)
 
-    def hits(k: int) -> Any:
+    def hits(k: int) -> Matrix:
         a, b = A[..., :, k, None], B[..., k, None, :]
         return ((a * b if times else a + b) == C) & (C != zero)
 

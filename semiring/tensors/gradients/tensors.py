@@ -20,6 +20,7 @@ from ...dense.product import multiplied
 from ...host import memory
 from ...host.arrays import take_in
 from ...host.devices import on_device
+from ...host.types import Matrix, Values
 from ..chains import chain as chain_of
 from ..chains import trace, unchain
 from ..contraction import HINT, Contraction, contracted, evaluated, finished, performed, planned
@@ -49,7 +50,7 @@ def operation(name: str, schema: str, compute: Any, empty: Any) -> Any:
     return made
 
 
-def computed(compute: Any, *tensors: Tensor | None) -> Any:
+def computed(compute: Any, *tensors: Tensor | None) -> Matrix:
     """Apply a function of NumPy or CuPy arrays to detached tensors; a tensor, or a tuple as it returns."""
     taken = [None if X is None else take_in(X.detach(), where="gradient") for X in tensors]
     first = next(X for X in taken if X is not None)
@@ -60,7 +61,7 @@ def computed(compute: Any, *tensors: Tensor | None) -> Any:
     return back if isinstance(found, tuple) else back[0]
 
 
-def plain(*operands: Any, where: str) -> list[Tensor]:
+def plain(*operands: Matrix, where: str) -> list[Tensor]:
     """Tensors in one dtype to compute in; lists become tensors."""
     like = next(X for X in operands if isinstance(X, Tensor))
     made = [torch.as_tensor(X).to(like) if isinstance(X, (list, tuple)) else X for X in operands]
@@ -87,25 +88,25 @@ softsums = operation(
 )
 
 
-def _matmul_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+def _matmul_context(ctx: Any, inputs: Values, output: Tensor) -> None:
     A, B, *ctx.options = inputs
     ctx.kind = kind(named(ctx.options[0]), "matmul")
     ctx.save_for_backward(A, B, output)
 
 
-def _matmul_backward(ctx: Any, G: Tensor) -> Any:
+def _matmul_backward(ctx: Any, G: Tensor) -> Matrix:
     if ctx.kind == "selecting":
         return *_matmul_paths(*ctx.saved_tensors, G, *ctx.options), None, None, None
     A, B, C = ctx.saved_tensors
     return *sums_by_product(ctx.kind, torch.where, softsums, A, B, C, G), None, None, None
 
 
-def _softsum_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+def _softsum_context(ctx: Any, inputs: Values, output: Tensor) -> None:
     ctx.present = [X is not None for X in inputs]
     ctx.save_for_backward(*(X for X in inputs if X is not None), output)
 
 
-def _softsum_backward(ctx: Any, W: Tensor) -> Any:
+def _softsum_backward(ctx: Any, W: Tensor) -> Matrix:
     saved = iter(ctx.saved_tensors)
     return by_softsum(softsums, W, *(next(saved) if present else None for present in (*ctx.present, True)))
 
@@ -114,7 +115,7 @@ _matmul.register_autograd(_matmul_backward, setup_context=_matmul_context)
 softsums.register_autograd(_softsum_backward, setup_context=_softsum_context)
 
 
-def matmul(A: Any, B: Any, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Tensor:
+def matmul(A: Matrix, B: Matrix, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Tensor:
     require(ties, others, "matmul")
     left, right, shape = matrices(torch.broadcast_shapes, torch.broadcast_to, *plain(A, B, where="matmul"))
     C: Tensor = _matmul(left, right, key(semiring), ties, threads)
@@ -129,7 +130,7 @@ class Tensors(Differentiable):
     def permuted(self, X: Tensor, axes: Sequence[int]) -> Tensor:
         return X.permute(axes)
 
-    def best(self, X: Tensor, axes: Sequence[int], name: str) -> Any:
+    def best(self, X: Tensor, axes: Sequence[int], name: str) -> Matrix:
         if self.ties == "shared":
             return getattr(X, f"a{name}")(axes)
         left = [axis for axis in range(X.ndim) if axis not in axes]
@@ -139,7 +140,7 @@ class Tensors(Differentiable):
 @torch.compiler.assume_constant_result
 def _plan(
     subscripts: str, shapes: tuple[tuple[int, ...], ...], semiring: str, dtype: str, device: str, order: Any
-) -> Any:
+) -> Matrix:
     plan = planned(subscripts, shapes, named(semiring), dtype, order)
     memory.require(plan.bytes, device, where="einsum", hint=HINT)
     return plan
@@ -168,7 +169,7 @@ _einsum = operation(
 
 def einsum(
     subscripts: str,
-    operands: Sequence[Any],
+    operands: Sequence[Matrix],
     semiring: str | Semiring,
     order: Any,
     ties: str,
@@ -231,12 +232,12 @@ traced = operation(
 )
 
 
-def _chain_context(ctx: Any, inputs: Any, output: Any) -> None:
+def _chain_context(ctx: Any, inputs: Values, output: Any) -> None:
     E, M, ctx.semiring, ctx.threads = inputs
     ctx.save_for_backward(E, M, *output)
 
 
-def _chain_backward(ctx: Any, G: Tensor, _: Tensor) -> Any:
+def _chain_backward(ctx: Any, G: Tensor, _: Tensor) -> Matrix:
     E, M, x, shift = ctx.saved_tensors
     if not torch.is_grad_enabled() and kind(named(ctx.semiring), "chain") == "exponential":
         return *_unchain(E, M, x, shift, G, ctx.threads), None, None

@@ -32,7 +32,7 @@ _walk_back = cache(
 )
 
 
-class Nearby:
+class Lazy:
     """Lazy distances from or to one vertex after another; part of a sweeper."""
 
     def __init__(self, sweeper: Sweeper) -> None:
@@ -51,11 +51,11 @@ class Nearby:
         self.distances = *(x.ctypes.data for x in (self.z, self.y, self.d)), self.done, self.path
 
     @classmethod
-    def of(cls, sweeper: Sweeper) -> Nearby:
-        if sweeper.nearby is None:
-            sweeper.nearby = cls(sweeper)
-        nearby: Nearby = sweeper.nearby
-        return nearby
+    def of(cls, sweeper: Sweeper) -> Lazy:
+        if sweeper.lazy is None:
+            sweeper.lazy = cls(sweeper)
+        lazy: Lazy = sweeper.lazy
+        return lazy
 
     def entries(self, lines: np.ndarray, others: np.ndarray, out: np.ndarray, *, mirrored: bool) -> None:
         """out[q] ← A*[lines[q], others[q]], mirrored A*[others[q], lines[q]]; equal consecutive lines are fast."""
