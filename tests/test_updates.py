@@ -15,6 +15,7 @@ from cases import CASES, USER_CASES, same
 
 from apsp import Graph, closure, shortest_paths, update
 from apsp.answers import updates
+from semiring import get
 from semiring.dense import changes
 from semiring.host.errors import (
     DivergenceError,
@@ -62,8 +63,8 @@ def test_any_sequence_equals_a_closure_by_loops(case, never_anew, monkeypatch):
     if case.semiring.add.selects:
         monkeypatch.setattr(updates, "closure", refuse)
     rng = np.random.default_rng(1)
-    for n in (1, 2, 3, 5, 9, 14):
-        A = cases.random_matrix(case, (n, n), n, density=0.3)
+    for n in (1, 2, 3, 5, 9, 14, 30):  # of the last the edges are listed
+        A = cases.random_matrix(case, (n, n), n, density=0.3 if n < 30 else 0.06)
         D = cases.closure(case, A)
         for step in range(12):
             ends = drawn(rng, n)
@@ -290,3 +291,13 @@ def test_on_a_gpu_as_on_the_processor(case, emulated_kernels, never_anew, monkey
                 D, B = update(D, B, dict(zip(ends, new.tolist(), strict=True)), case.semiring, overwrite=step % 2)
                 np.testing.assert_array_equal(np.asarray(B), A)
                 same(case, np.asarray(D), cases.closure(case, A))
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux")
+def test_on_a_gpu_a_cycle_is_refused(emulated_kernels, never_anew):
+    """By what closes the changed matrix anew, which says which cycle."""
+    A = np.array([[0.0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
+    with emulated.installed(emulated_kernels):
+        D = emulated.asarray(distances(A).astype(np.float32))
+        assert changes.follow(D, emulated.asarray(A), {(2, 0): -6.0}, get("min_plus")) is None
+        np.testing.assert_array_equal(np.asarray(D), distances(A))
