@@ -270,34 +270,42 @@ def test_truth_values(engine):
         np.testing.assert_array_equal(np.asarray(r.distances, bool), expected)
 
 
-@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux")
+@pytest.fixture
+def on_gpu(emulated_kernels, monkeypatch):
+    """Closures are followed by the GPU's kernels, on the processor."""
+    if sys.platform != "linux" or shutil.which("g++") is None:
+        pytest.skip("g++ compiles the kernels, on Linux")
+    part = changes._part
+    monkeypatch.setattr(changes, "device_of", lambda D: "cuda")
+    monkeypatch.setattr(changes, "_part", lambda *given: emulated.asarray(np.asarray(part(*given))))
+    with emulated.installed(emulated_kernels):
+        yield
+
+
 @pytest.mark.parametrize("case", [c for c in CASES if str(c) in ON_GPU], ids=str)
-def test_on_a_gpu_as_on_the_processor(case, emulated_kernels, never_anew, monkeypatch):
+def test_on_a_gpu_as_on_the_processor(case, on_gpu, never_anew, monkeypatch):
     """Few rows with many columns and the reverse, both ways of computing what may lead over an arc; several arcs."""
     if not case.semiring.boolean:
         monkeypatch.setattr(updates, "closure", refuse)
     rng = np.random.default_rng(9)
-    with emulated.installed(emulated_kernels):
-        for n in (1, 2, 7, 20):
-            A = cases.random_matrix(case, (n, n), n, density=min(1, 2 / n))
-            D, B = (emulated.asarray(X) for X in (cases.closure(case, A), A))
-            for step in range(10):
-                ends = drawn(rng, n)
-                new = cases.random_matrix(case, (1, len(ends)), 100 + step, density=0.5)[0]
-                A[tuple(np.transpose(ends))] = new
-                if case.semiring.boolean and not new.all():  # closed anew, as bits
-                    D, B = emulated.asarray(cases.closure(case, A)), emulated.asarray(A)
-                    continue
-                D, B = update(D, B, dict(zip(ends, new.tolist(), strict=True)), case.semiring, overwrite=step % 2)
-                np.testing.assert_array_equal(np.asarray(B), A)
-                same(case, np.asarray(D), cases.closure(case, A))
+    for n in (1, 2, 7, 20):
+        A = cases.random_matrix(case, (n, n), n, density=min(1, 2 / n))
+        D, B = (emulated.asarray(X) for X in (cases.closure(case, A), A))
+        for step in range(10):
+            ends = drawn(rng, n)
+            new = cases.random_matrix(case, (1, len(ends)), 100 + step, density=0.5)[0]
+            A[tuple(np.transpose(ends))] = new
+            if case.semiring.boolean and not new.all():  # closed anew, as bits
+                D, B = emulated.asarray(cases.closure(case, A)), emulated.asarray(A)
+                continue
+            D, B = update(D, B, dict(zip(ends, new.tolist(), strict=True)), case.semiring, overwrite=step % 2)
+            np.testing.assert_array_equal(np.asarray(B), A)
+            same(case, np.asarray(D), cases.closure(case, A))
 
 
-@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux")
-def test_on_a_gpu_a_cycle_is_refused(emulated_kernels, never_anew):
+def test_on_a_gpu_a_cycle_is_refused(on_gpu, never_anew):
     """By what closes the changed matrix anew, which says which cycle."""
     A = np.array([[0.0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
-    with emulated.installed(emulated_kernels):
-        D = emulated.asarray(distances(A).astype(np.float32))
-        assert changes.follow(D, emulated.asarray(A), {(2, 0): -6.0}, get("min_plus")) is None
-        np.testing.assert_array_equal(np.asarray(D), distances(A))
+    D = emulated.asarray(distances(A).astype(np.float32))
+    assert changes.follow(D, emulated.asarray(A), {(2, 0): -6.0}, get("min_plus")) is None
+    np.testing.assert_array_equal(np.asarray(D), distances(A))
