@@ -22,7 +22,7 @@ from . import ROOT, Mutant
 
 #: What a copy consists of, and what of it is left out.
 PARTS = (".ci", "semiring", "apsp", "tests", "examples", "docs", "_apsp_networkx.py", "pyproject.toml", "README.md")
-LEFT_OUT = shutil.ignore_patterns("*.pyc")
+LEFT_OUT = shutil.ignore_patterns("*.lock", "*.pyc")
 #: What compiled kernels are made from: mutants of these compile their own.
 COMPILED = ("semiring/kernels/cpu/", "semiring/algebra/catalog.py")
 #: Where kernels would be kept but for the copy itself.
