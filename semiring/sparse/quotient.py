@@ -26,7 +26,7 @@ BOUND = 16
 #: Vertices of at most LOW neighbours are eliminated on the graph itself, if each neighbour has at most SEARCHED, and
 #: has gained at most SPARE.
 LOW, SPARE, SEARCHED = 3, 4, 64
-#: Where no walk passes through a share of at least ENDS of the vertices, these go first if they have at most ENDING
+#: Where no walk passes through more than a share ENDS of the vertices, these go first if they have at most ENDING
 #: neighbours, and each of them has gained at most ROOM.
 ENDS, ENDING, ROOM = 1 / 8, 5, 12
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.

@@ -150,7 +150,7 @@ def assemble(
 
 @part
 def one_way(s: int, child: Any, sibling: Any, where: Any, arcs: Any, arc_row: Any, arc_col: Any) -> Any:
-    """1 if the only column of s has arcs out alone, 2 if in alone, 0 if both, or a child with an update."""
+    """Whether the only column of s has arcs out alone (1), in alone (2), or both or a child with an update (0)."""
     found, c = 3, child[s]
     while c >= 0:
         found = found if where[c] == 0 else 0
@@ -158,7 +158,7 @@ def one_way(s: int, child: Any, sibling: Any, where: Any, arcs: Any, arc_row: An
     for a in range(arcs[s], arcs[s + 1]):
         found &= (arc_row[a] == 0) | (arc_col[a] == 0) << 1
         found = found if arc_row[a] != arc_col[a] else 0
-    return found & 1 if found & 1 else found
+    return 1 if found == 3 else found  # 3: no arcs
 
 
 @part
