@@ -657,12 +657,12 @@ MUTANTS = [
         "The last of equal products gets the gradient.",
     ),
     Mutant(
-        "gradient-shares",
-        "semiring/kernels/cpu/routes/gradients.py",
-        "owed[heads[e]] * (paths[k] / paths[heads[e]])",
-        "owed[heads[e]] / paths[heads[e]]",
-        "tests/test_gradients.py::TestSums::test_shares_among_ties_are_networkx_betweenness[0]",
-        "Edges share by their own number, whatever the number of paths before them.",
+        "gradient-without-number",
+        "semiring/tensors/gradients/__init__.py",
+        "except DivergenceError as error:",
+        "except LookupError as error:",
+        "tests/test_gradients.py::TestSums::test_paths_without_number_are_refused",
+        "The error of shares among paths without number says nothing of ties.",
     ),
     Mutant(
         "gradient-one-sign",
@@ -1043,9 +1043,9 @@ MUTANTS = [
     Mutant(
         "sums-begin-again",
         "semiring/sparse/flows.py",
-        "            if known is not None:  # sums are of the same entries\n                self._sums, self._halves, self.ends = known[:3], known[3:6], known[6]\n",
-        "",
-        "tests/test_flows.py::test_sums_go_on_where_later_sources_need_wider_numbers",
-        "Sums of earlier sources are forgotten where later ones need float64.",
+        "            self._use(np.float64)\n            fits",
+        "            fits",
+        "tests/test_flows.py::test_sums_begin_again_where_sources_need_wider_numbers",
+        "Lengths that int32 does not hold are summed in it again.",
     ),
 ]
