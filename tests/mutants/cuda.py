@@ -533,7 +533,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-both-ways-of-any",
-        "semiring/kernels/cuda/routes/adjoint.py",
+        "semiring/kernels/cuda/routes/pairs.py",
         "self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)",
         "self.count * 10 >= 9 * n * n",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_all_pairs_in_an_order_of_near_ones",
