@@ -80,14 +80,11 @@ def flows(
     lengths, slack = found
     without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
     if without_trees is None:
-        known = E.analysis.on_devices.get("placed")  # cached from the last call
-        if known is None or not all(map(pendant.same, known[:2], (tails, heads))):
-            known = E.analysis.on_devices["placed"] = (
-                tails,
-                heads,
-                structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32), threads or default_threads()),
-            )
-        arcs = known[2]
+
+        def place() -> structure.Arcs:
+            return structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32), threads or default_threads())
+
+        arcs = pendant.last(E.analysis, (tails, heads), place)
         return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
     core, there, lengths = without_trees
     inner = E.on_device.flows(core.analysis, there.arcs, lengths, slack) if len(lengths) else None
