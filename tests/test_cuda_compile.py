@@ -29,7 +29,7 @@ from semiring.kernels.cuda.dense import (
     sums_text,
     tiles,
 )
-from semiring.kernels.cuda.routes import adjoint, by_distance, gradients, walks
+from semiring.kernels.cuda.routes import adjoint, by_distance, gradients, pairs, walks
 from semiring.kernels.cuda.routes import predecessors as routes
 from semiring.stores import trust
 
@@ -230,7 +230,7 @@ def test_sums_over_best_paths_compile(name, dtype, near, arch):
     for entry, used in compile.compile(adjoint.text(get(name), np.dtype(dtype), index, near), arch).resources.items():
         assert used.registers > 0
         assert used.spill_stores <= 80, (entry, used)  # of what is not in a loop over arcs
-    texts = (adjoint.pairs_text(get(name), np.dtype(dtype), index, nonnegative=False), adjoint.OPTIONS)
+    texts = (pairs.text(get(name), np.dtype(dtype), index, nonnegative=False), adjoint.OPTIONS)
     for text, options in (texts, (by_distance.text(get(name), np.dtype(dtype)), ())):
         for entry, used in compile.compile(text, arch, options=options).resources.items():
             assert used.registers > 0

@@ -852,10 +852,10 @@ class TestSumsOverBestPaths:
         """Complete graphs of points of four lattices, by tiles of which some are left out, and both ways together."""
         from semiring.host.errors import DivergenceError
         from semiring.kernels.cuda.dense.tiles import Tile
-        from semiring.kernels.cuda.routes import adjoint, by_distance
+        from semiring.kernels.cuda.routes import adjoint, by_distance, pairs
 
         for name in ("NARROW", "WIDE"):
-            monkeypatch.setattr(adjoint, name, Tile(32, 32, 16, 4, 4, 2, 1.0))
+            monkeypatch.setattr(pairs, name, Tile(32, 32, 16, 4, 4, 2, 1.0))
         monkeypatch.setattr(by_distance, "LEVELS", 0)
         rng, dtype, n = np.random.default_rng(5), np.dtype(dtype), 128
         x, y = np.array([divmod(v, 8) for v in rng.permutation(n)]).T
@@ -883,7 +883,7 @@ class TestSumsOverBestPaths:
 
         def found(edges=True, **sizes):
             for name, value in sizes.items():
-                monkeypatch.setattr(adjoint, name, value)
+                monkeypatch.setattr(pairs if name == "SORTED" else adjoint, name, value)
             sums = adjoint.Adjoint(s, dtype, arcs, 1, range(n), "flows")
             sums.of_edges = edges
             sums.add(rows, np.arange(n), cp.asarray(q))
@@ -1060,7 +1060,7 @@ class TestSumsOverBestPaths:
         np.fill_diagonal(H, 0)
 
         def carried(scale):
-            sums = levelled.Sums(cp.asarray(A.astype(np.float16)))
+            sums = levelled.Sums(*map(cp.asarray, np.nonzero(A)), len(A))
             assert sums.add(cp.asarray(H), slice(0, 30), cp.asarray(np.full((1, 30), scale)))
             return sums.carried.get() * A
 

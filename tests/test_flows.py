@@ -123,7 +123,7 @@ def test_the_sweep_run_backwards(name, top, factor, dtype, always_swept, monkeyp
 
 
 def test_half_of_all_pairs_tell_what_edges_carry_both_ways(monkeypatch):
-    """If every arc weighs the same both ways; of 3 × 128 lanes, and what is added before and afterwards stays.
+    """If every arc weighs the same both ways; of 3 × 128 lanes.
 
     A supernode is in two batches, and some vertices are alone.
     """
@@ -145,19 +145,20 @@ def test_half_of_all_pairs_tell_what_edges_carry_both_ways(monkeypatch):
         with monkeypatch.context() as patched:
             if all_pairs:
                 patched.setattr(swept, "mutual", lambda *_: False)
-            E = Elimination.from_arrays(tails, heads, weights, n, "min_plus")
-            F = swept.Flows(E, tails, heads, weights, 2)
+            E, found = Elimination.from_arrays(tails, heads, weights, n, "min_plus"), []
             for sources, to in ((some, asked), (rng.permutation(n), np.ones(n)), (some[::2], np.ones(n))):
-                assert F.add(sources, to, done.append)
-        return F
+                found.append(swept.Flows(E, tails, heads, weights, 2))
+                assert found[-1].add(sources, to, done.append)
+        return found
 
     other = weights + (np.arange(len(weights)) == 0)  # one arc is longer than its way back
     for given, halves in ((weights, 3), (other, 0)):
         batches.clear()
-        half, every = sums(given), sums(given, all_pairs=True)
+        pairs = zip(sums(given), sums(given, all_pairs=True), strict=True)
         assert sum(batches) == halves
-        np.testing.assert_allclose(half.along(), every.along(), rtol=1e-12, atol=1e-12)
-        np.testing.assert_array_equal(half.ends, every.ends)
+        for half, every in pairs:
+            np.testing.assert_allclose(half.along(), every.along(), rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(half.ends, every.ends)
 
 
 @pytest.mark.parametrize("kind", ["streets", "one way", "ties", "islands"])
@@ -186,16 +187,18 @@ def test_sources_that_are_alike_in_a_subtree_are_swept_together(kind, half, monk
     for columns, lanes in (((1, 0), 128), ((8, 120), 256), ((1, 50), 16)):
         monkeypatch.setattr(swept, "SUBTREES", columns)
         monkeypatch.setattr(swept, "ALIKE", lanes)
-        sums = swept.Flows(E, tails, heads, weights, 2)
+        of_both = []
         for sources in (np.arange(graph.n), some):
-            assert sums.add(sources, np.ones(graph.n), lambda _: None)
+            of_both.append(swept.Flows(E, tails, heads, weights, 2))
+            assert of_both[-1].add(sources, np.ones(graph.n), lambda _: None)
         if lanes == 256:
             assert sum(2 * wide <= every for wide, every in told) > len(told) / 2 > 10
         told.clear()
-        found.append(sums)
-    for sums in found[1:]:
-        np.testing.assert_allclose(sums.along(), found[0].along(), rtol=1e-12, atol=1e-12)
-        np.testing.assert_array_equal(sums.ends, found[0].ends)
+        found.append(of_both)
+    for of_both in found[1:]:
+        for sums, first in zip(of_both, found[0], strict=True):
+            np.testing.assert_allclose(sums.along(), first.along(), rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(sums.ends, first.ends)
 
 
 @pytest.mark.parametrize("name", ["grid", "digraph", "two components"])
@@ -240,14 +243,13 @@ def test_the_sweep_run_backwards_on_distances_beyond_int32(always_swept, monkeyp
     assert r.edge_betweenness(normalized=False).tolist() == [k * (41 - k) for k in range(1, 41)]
 
 
-def test_sums_go_on_where_later_sources_need_wider_numbers():
+def test_sums_begin_again_where_sources_need_wider_numbers():
     tails, heads, weights = np.arange(40), np.arange(1, 41), np.arange(40) + (1 << 27)
     E = Elimination.from_arrays(tails, heads, weights, 41, "min_plus")
-    F = swept.Flows(E, tails, heads, weights, 1)
-    assert F.add(np.array([38, 39]), np.ones(41), lambda _: None)
-    assert F.dtype == np.int32
-    assert F.add(np.arange(38), np.ones(41), lambda _: None)
-    assert F.dtype == np.float64
+    for sources, dtype in ((np.array([38, 39]), np.int32), (np.arange(40), np.float64)):
+        F = swept.Flows(E, tails, heads, weights, 1)
+        assert F.add(sources, np.ones(41), lambda _: None)
+        assert F.dtype == dtype
     assert F.along().tolist() == [k * (41 - k) for k in range(1, 41)]
     assert F.ends.tolist() == list(range(41))
 

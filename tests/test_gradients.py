@@ -86,10 +86,27 @@ class TestSums:
             wanted[i, j] = value
         np.testing.assert_allclose(F, wanted, rtol=1e-12, atol=1e-12)
 
+    @pytest.mark.parametrize("name", SELECTING)
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_where_nothing_ties_shares_are_those_of_the_only_paths(self, name, dtype):
+        s, A, times = get(name), weights(name, (30, 30), 5).astype(dtype), name.endswith("times")
+        A[np.random.default_rng(6).random(A.shape) < 0.5] = s.zero
+        D, G = closure(A, name, null_value=None), np.random.default_rng(7).standard_normal(A.shape)
+        P, wanted = predecessors(A, D, name, null_value=None), np.zeros(A.shape)
+        for i, t in np.argwhere(P >= 0):
+            j = t
+            while j != i:
+                wanted[P[i, j], j] += G[i, t] * D[i, t] / A[P[i, j], j] if times else G[i, t]
+                j = P[i, j]
+        F = gradients.paths_by_closure(s, "shared", 2, A, D, None, G)
+        np.testing.assert_allclose(F, wanted, rtol=1e-4 if dtype is np.float32 else 1e-12, atol=1e-12)
+
     def test_paths_without_number_are_refused(self):
         A = np.array([[INF, 1, INF, INF], [INF, INF, 0, 1], [INF, 0, INF, INF], [INF] * 4])
         D = closure(A, null_value=None)
-        with pytest.raises(DomainError, match=r"a cycle among those from vertex 0, of weight 0.*ties='one'"):
+        with pytest.raises(
+            DomainError, match=r"a cycle among those that costs nothing, through vertex 1\. Say ties='one'"
+        ):
             gradients.paths_by_closure(get("min_plus"), "shared", None, A, D, None, np.ones_like(D))
 
     @pytest.mark.parametrize("name", SELECTING)

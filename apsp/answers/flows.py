@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -91,40 +91,35 @@ class Sums:
     ending: np.ndarray
     along: Array | None
 
-    @classmethod
-    def between(cls, into: np.ndarray, out: np.ndarray, arriving: np.ndarray, along: Array | None) -> Sums:
-        through = _through(into, arriving)
-        return cls(through, _ending(out, through, arriving), along)
-
 
 @dataclass(frozen=True)
 class Balance:
-    """Lazy vertex sums from arc flows, sources reaching each vertex, and demand: inflow goes on or stays."""
+    """Lazy vertex sums from flow in and out, and from the part of inflow that stays; the rest goes on."""
 
-    arcs: Arcs
-    along: np.ndarray
-    reached: np.ndarray
-    asked: np.ndarray | float
+    along: Array | None
+    arriving: np.ndarray
+    flow: Callable[[], tuple[np.ndarray, np.ndarray]]
+
+    @classmethod
+    def of(cls, arcs: Arcs, along: np.ndarray, arriving: np.ndarray) -> Balance:
+        def flow() -> tuple[np.ndarray, np.ndarray]:
+            into, out = (np.bincount(ends, along, len(arriving)) for ends in (arcs.edges[1], arcs.tails))
+            return into, out
+
+        return cls(along, arriving, flow)
 
     @cached_property
+    def _flow(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.flow()
+
+    @property
     def through(self) -> np.ndarray:
-        into = np.bincount(self.arcs.edges[1], self.along, len(self.reached))
-        return _through(into, self.reached * self.asked)
+        """Clipped at 0 against rounding."""
+        return np.asarray(np.maximum(self._flow[0] - self.arriving, 0.0))
 
-    @cached_property
+    @property
     def ending(self) -> np.ndarray:
-        out = np.bincount(self.arcs.tails, self.along, len(self.reached))
-        return _ending(out, self.through, self.reached * self.asked)
-
-
-def _through(into: np.ndarray, arriving: np.ndarray) -> np.ndarray:
-    """Through-flow from inflow, clipped at 0 against rounding."""
-    return np.asarray(np.maximum(into - arriving, 0.0))
-
-
-def _ending(out: np.ndarray, through: np.ndarray, arriving: np.ndarray) -> np.ndarray:
-    """Flow ending or beginning at each vertex."""
-    return np.asarray(arriving + np.maximum(out - through, 0.0))
+        return np.asarray(self.arriving + np.maximum(self._flow[1] - self.through, 0.0))
 
 
 @dataclass(frozen=True)

@@ -80,14 +80,11 @@ def flows(
     lengths, slack = found
     without_trees = pendant.placed(E, tails, heads, lengths) if not slack else None
     if without_trees is None:
-        known = E.analysis.on_devices.get("placed")  # cached from the last call
-        if known is None or not all(map(pendant.same, known[:2], (tails, heads))):
-            known = E.analysis.on_devices["placed"] = (
-                tails,
-                heads,
-                structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32), threads or default_threads()),
-            )
-        arcs = known[2]
+
+        def place() -> structure.Arcs:
+            return structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32), threads or default_threads())
+
+        arcs = pendant.last(E.analysis, (tails, heads), place)
         return E.on_device.flows(E.analysis, arcs, np.ascontiguousarray(lengths[arcs.arc]), slack)
     core, there, lengths = without_trees
     inner = E.on_device.flows(core.analysis, there.arcs, lengths, slack) if len(lengths) else None
@@ -97,9 +94,10 @@ def flows(
 class Flows:
     """Load of each arc, summed over the best paths from sources.
 
-    Arcs have no loops and no parallels. Only if `suitable` (lengths exact or non-negative, no zero cycle) may other
-    methods be called. About four sweeps a source, four more for elimination with counts, and three times the panels in
-    float64; MemoryNeeded before any work. Recursion: Brandes 2001, "A faster algorithm for betweenness centrality".
+    Arcs have no loops and no parallels. Only if `suitable` (lengths exact or non-negative, no zero cycle) may `add` be
+    called, once; if that is True, `along`, and `ends`: the number of other sources that reach each vertex. About four
+    sweeps a source, four more for elimination with counts, and three times the panels in float64; MemoryNeeded before
+    any work. Recursion: Brandes 2001, "A faster algorithm for betweenness centrality".
     """
 
     def __init__(
@@ -109,8 +107,8 @@ class Flows:
         threads = self.threads = threads or default_threads()
         self.suitable = False
         self._sums: list[np.ndarray]
-        self._halves: list[np.ndarray]
         self.ends: np.ndarray
+        self._half = False  # whether sums are of half of all pairs, which go both ways
         found = lengths_of(E.semiring, weights, S.n)
         if found is None:
             return
@@ -154,7 +152,7 @@ class Flows:
         return min(most, limit, -(-sources // unit) * unit)
 
     def add(self, sources: np.ndarray, asked: np.ndarray | Callable[[slice], np.ndarray], report: Any) -> bool:
-        """Add the flow from sources to all vertices reached; False where it is not defined.
+        """Find the flow from sources to all vertices reached; False where it is not defined.
 
         Not defined: more than 2¹⁰⁰⁰ best paths, demand without a path, or paths that only rounding distinguishes.
         asked: demand from every source by vertex, float64 (n,); or a callable from a slice of sources to (sources, n).
@@ -163,42 +161,26 @@ class Flows:
         if not len(sources):
             return True
         alike = not callable(asked) and bool((asked == 1.0).all())
-        half = alike and mutual(sources, np.ones(self.S.n), np.ones(len(sources))) and self.symmetric
-        before = self._sums, self.ends
-        known = [x.copy() for x in (*self._sums, *self._halves, self.ends)] if self.ends.any() else None
-        if half:
-            self._sums, self.ends = [np.zeros(len(x)) for x in before[0]], np.zeros(self.S.n, np.int64)
-        fits = self._add(sources, asked, report, alike=alike, half=half)
+        self._half = alike and mutual(sources, np.ones(self.S.n), np.ones(len(sources))) and self.symmetric
+        fits = self._add(sources, asked, report, alike=alike)
         if fits is None:
             self._use(np.float64)
-            if known is not None:  # sums are of the same entries
-                self._sums, self._halves, self.ends = known[:3], known[3:6], known[6]
-            return self.add(sources, asked, report)
-        if half:
-            for total, added in zip(self._halves, self._sums, strict=True):
-                total += added
-            missing, reached = unreached(self.S, self.arcs), np.empty(self.S.n, np.int64)
-            reached[self.S.permutation] = self.S.n - 1 - missing
-            self._sums, self.ends = before[0], before[1] + reached
-        return fits
+            fits = self._add(sources, asked, report, alike=alike)
+        if self._half:
+            self.ends[self.S.permutation] = self.S.n - 1 - unreached(self.S, self.arcs)
+        return bool(fits)
 
     def _add(
-        self,
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        report: Any,
-        *,
-        alike: bool,
-        half: bool,
+        self, sources: np.ndarray, asked: np.ndarray | Callable[[slice], np.ndarray], report: Any, *, alike: bool
     ) -> bool | None:
-        """`add`; with `half`, of half of all pairs; None where int32 overflows."""
+        """`add`; None where int32 overflows."""
         exact = alike and not self.slack
         lanes = self.lanes(len(sources), exact=exact)
         order = np.argsort(self.S.position[sources], kind="stable") if not callable(asked) else np.arange(len(sources))
         parts = [order[k : k + lanes] for k in range(0, len(order), lanes)]
         chunks = [parts[k : k + CHUNK] for k in range(0, len(parts), CHUNK)]
         unit = np.ones((1, lanes)) if alike else None
-        if half:
+        if self._half:
             unit = np.concatenate((np.ones((1, lanes)), np.tri(lanes, k=-1)))
         count = min(self.threads, len(chunks))
         if unit is None:  # demand of every lane at every vertex
@@ -211,7 +193,7 @@ class Flows:
             def chunk(worker: int, number: int) -> None:
                 for part in group[number]:  # noqa: B023 — it runs before the loop goes on
                     panel = unit if unit is not None else self._panel(asked, part, lanes)
-                    workers[number].batch(sources[part], panel, half=half, exact=exact)
+                    workers[number].batch(sources[part], panel, half=self._half, exact=exact)
 
             run(chunk, [(number,) for number in range(len(group))], self.threads)
             for worker in workers[: len(group)]:
@@ -226,13 +208,13 @@ class Flows:
 
     def along(self) -> np.ndarray:
         """Load of each arc, float64, in the order given."""
-        out = self._along(self._sums) if any(x.any() for x in self._sums) else np.zeros(len(self.arcs.arc))
-        if any(x.any() for x in self._halves):
-            (tails, heads), n = self._ends, self.S.n
-            either, keys = self._along(self._halves), tails * n + heads
-            order = np.argsort(keys)
-            out += either + either[order[np.searchsorted(keys[order], heads * n + tails)]]
-        return out
+        found = self._along(self._sums)
+        if not self._half:
+            return found
+        (tails, heads), n = self._ends, self.S.n
+        keys = tails * n + heads
+        order = np.argsort(keys)
+        return np.asarray(found + found[order[np.searchsorted(keys[order], heads * n + tails)]])
 
     @cached_property
     def symmetric(self) -> bool:
@@ -266,7 +248,6 @@ class Flows:
         near = self.F[0], self.F[2], self.L[0][self.entries]
         self._near, self._inside = [self._placed(x) for x in near], self.L[1][self.entries]
         self.ends = np.zeros(self.S.n, np.int64)
-        self._halves = [np.zeros(len(x)) for x in self._sums]  # of half of all pairs, which go both ways
 
     def _keep(self, path: int, w: np.ndarray) -> None:
         """Rows of L that best walks may use, by strips."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .analysis import Analysis
 if TYPE_CHECKING:
     from .elimination import Elimination
 
+T = TypeVar("T")
 #: Least share of vertices in trees to bother, and most strong components of the core.
 SHARE, COMPONENTS = 1 / 32, 1024
 
@@ -50,7 +51,6 @@ class Core:
         from scipy.sparse.csgraph import connected_components
 
         n, self.removed, self.parent = analysis.n, removed, parent
-        self._placed: Any = None
         self.vertices = np.flatnonzero(parent < 0)
         count = len(self.vertices)
         self.number = np.full(n, -1, np.int32)
@@ -87,19 +87,15 @@ class Core:
         return core
 
     def placed(self, tails: np.ndarray, heads: np.ndarray) -> Placed:
-        """Positions of these arcs; the last call is cached."""
-        if self._placed is None or not all(map(same, self._placed[0], (tails, heads))):
-            inner, ends = np.empty(len(tails), np.int32), np.empty((2, len(tails)), np.int32)
-            up, down = np.full((2, len(self.parent)), -1, np.int32)
-            of = (x.astype(np.int32) for x in (tails, heads))
-            count = pendant.place(*of, self.parent, self.number, inner, ends, up, down)
-            arcs = structure.arcs(self.analysis.structure, *np.ascontiguousarray(ends[:, :count]))
-            up, down = up[self.removed], down[self.removed]
-            complete = min(up.min(initial=0), down.min(initial=0)) >= 0
-            found = Placed(inner[:count][arcs.arc], up, down, arcs, bool(complete))
-            self._placed = (tails, heads), found
-        known: Placed = self._placed[1]
-        return known
+        """Positions of these arcs."""
+        inner, ends = np.empty(len(tails), np.int32), np.empty((2, len(tails)), np.int32)
+        up, down = np.full((2, len(self.parent)), -1, np.int32)
+        of = (x.astype(np.int32) for x in (tails, heads))
+        count = pendant.place(*of, self.parent, self.number, inner, ends, up, down)
+        arcs = structure.arcs(self.analysis.structure, *np.ascontiguousarray(ends[:, :count]))
+        up, down = up[self.removed], down[self.removed]
+        complete = min(up.min(initial=0), down.min(initial=0)) >= 0
+        return Placed(inner[:count][arcs.arc], up, down, arcs, bool(complete))
 
 
 class Flows:
@@ -143,9 +139,13 @@ class Flows:
         return out
 
 
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Array equality, with a shortcut for identity."""
-    return a is b or np.array_equal(a, b)
+def last(analysis: Analysis, arcs: tuple[np.ndarray, ...], place: Callable[[], T]) -> T:
+    """`place()`, cached for the last arcs of an analysis."""
+    known = analysis.on_devices.get("placed")
+    if known is None or not all(a is b or np.array_equal(a, b) for a, b in zip(known[0], arcs, strict=True)):
+        known = analysis.on_devices["placed"] = arcs, place()
+    found: T = known[1]
+    return found
 
 
 def placed(
@@ -155,7 +155,7 @@ def placed(
     core, weights = Core.of(E.analysis), E.weights_by_front
     if core is None or (weights == dtypes.zero(E.semiring, weights.dtype)).any():
         return None
-    there = core.placed(tails, heads)
+    there = last(core.analysis, (tails, heads), lambda: core.placed(tails, heads))
     own = np.empty(len(there.inner))
     if not there.complete or not pendant.taken(lengths, there.inner, there.up, there.down, own):
         return None

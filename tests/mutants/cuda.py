@@ -533,7 +533,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-both-ways-of-any",
-        "semiring/kernels/cuda/routes/adjoint.py",
+        "semiring/kernels/cuda/routes/pairs.py",
         "self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)",
         "self.count * 10 >= 9 * n * n",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_all_pairs_in_an_order_of_near_ones",
@@ -734,15 +734,15 @@ MUTANTS = [
     Mutant(
         "half-one-way",
         "semiring/kernels/cuda/sparse/flows.py",
-        "either = self.below + self.beyond",
-        "either = self.below",
+        "self.below = self.beyond = self.below + self.beyond",
+        "self.below = self.beyond = self.below",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors[both ways-2-8-1024-cuts4]",
         "What half of the pairs send one way is taken for all.",
     ),
     Mutant(
         "half-and-who-reaches-on-gpu",
         "semiring/kernels/cuda/sparse/flows.py",
-        "if (self.missing != missing).any():",
+        "if self.missing.any():",
         "if False:",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors[islands-1-8-1024-cuts5]",
         "Vertices count as reached by those behind them that do not reach them.",

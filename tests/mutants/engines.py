@@ -496,8 +496,8 @@ MUTANTS = [
     Mutant(
         "half-and-who-reaches",
         "semiring/sparse/flows.py",
-        "before[0], before[1] + reached",
-        "before[0], before[1]",
+        "self.ends[self.S.permutation] = self.S.n - 1 - unreached(self.S, self.arcs)",
+        "pass",
         "tests/test_flows.py::test_half_of_all_pairs_tell_what_edges_carry_both_ways",
         "How many sources reach a vertex is left out where half of the pairs are summed.",
     ),

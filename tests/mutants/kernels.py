@@ -657,12 +657,12 @@ MUTANTS = [
         "The last of equal products gets the gradient.",
     ),
     Mutant(
-        "gradient-shares",
-        "semiring/kernels/cpu/routes/gradients.py",
-        "owed[heads[e]] * (paths[k] / paths[heads[e]])",
-        "owed[heads[e]] / paths[heads[e]]",
-        "tests/test_gradients.py::TestSums::test_shares_among_ties_are_networkx_betweenness[0]",
-        "Edges share by their own number, whatever the number of paths before them.",
+        "gradient-without-number",
+        "semiring/tensors/gradients/__init__.py",
+        "except DivergenceError as error:",
+        "except LookupError as error:",
+        "tests/test_gradients.py::TestSums::test_paths_without_number_are_refused",
+        "The error of shares among paths without number says nothing of ties.",
     ),
     Mutant(
         "gradient-one-sign",
@@ -674,7 +674,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-ties-not-counted",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "paths += V[k].paths",
         "paths = V[k].paths",
         "tests/test_flows.py::test_ties_of_floats_share_by_paths[0.25]",
@@ -714,7 +714,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-one-lane",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "near[j, r] = D[begin + min(r, rows - 1), j]",
         "near[j, r] = D[begin + min(r, rows - 2), j]",
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -722,7 +722,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-lanes-of-others",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         'emit(builder, "smin", I64(r), last)',
         'emit(builder, "smin", I64(r // 2), last)',
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -730,7 +730,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-never-searches",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "range(3 if inexact(kind) and slack != 0 else 1)",
         "range(1)",
         "tests/test_flows.py::test_edges_that_weigh_less_than_the_doubt_of_a_distance",
@@ -738,7 +738,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-refines-once",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "                level[e], dropped = 0, True\n",
         "                level[e] = 0\n",
         "tests/test_flows.py::test_edges_too_short_to_change_a_distance[min_plus-shorter still]",
@@ -746,7 +746,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-searches-beyond-the-limit",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "origins[e] = (not cut) | (d[heads[e]] != zero(kind))",
         "origins[e] = True",
         "tests/test_flows.py::test_sums_within_a_limit_near_weights_that_are_lost_in_rounding",
@@ -754,7 +754,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-keeps-worse-arcs",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "            if y == x:\n",
         "            if True:\n",
         "tests/test_flows.py::test_ties_of_floats_are_those_of_sums_from_the_source_on",
@@ -778,7 +778,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-ties-of-whole-numbers-not-counted",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "paths += V[origins[c]].paths",
         "paths = V[origins[c]].paths",
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -786,7 +786,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-arcs-to-what-is-not-reached",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "    return -1 if arcs else known  #",
         "    return known  #",
         "tests/test_flows.py::test_rows_that_are_no_closure_are_refused",
@@ -794,7 +794,7 @@ MUTANTS = [
     ),
     Mutant(
         "adjoint-nearest-first",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "            x = far - abs(np.intp(d[j]))\n",
         "            x = abs(np.intp(d[j]))\n",
         "tests/test_flows.py::test_counts_and_flows_of_graphs_of_many_edges[min_plus-int32]",
@@ -874,7 +874,7 @@ MUTANTS = [
     ),
     Mutant(
         "tree-of-nine-arcs",
-        "semiring/kernels/cpu/routes/adjoint.py",
+        "semiring/kernels/cpu/routes/tight_arcs.py",
         "        while here < arcs:\n",
         "        if here < arcs:\n",
         "tests/test_flows.py",
@@ -1043,10 +1043,10 @@ MUTANTS = [
     Mutant(
         "sums-begin-again",
         "semiring/sparse/flows.py",
-        "            if known is not None:  # sums are of the same entries\n                self._sums, self._halves, self.ends = known[:3], known[3:6], known[6]\n",
-        "",
-        "tests/test_flows.py::test_sums_go_on_where_later_sources_need_wider_numbers",
-        "Sums of earlier sources are forgotten where later ones need float64.",
+        "            self._use(np.float64)\n            fits",
+        "            fits",
+        "tests/test_flows.py::test_sums_begin_again_where_sources_need_wider_numbers",
+        "Lengths that int32 does not hold are summed in it again.",
     ),
     Mutant(
         "updates-closure-of-the-few-forgotten",

@@ -348,7 +348,7 @@ class Flowing(Routed):
         if found is None:
             return None
         along, reached = found
-        return Balance(self._arcs, along, reached, 1.0 if callable(asked) else asked)
+        return Balance.of(self._arcs, along, reached * (1.0 if callable(asked) else asked))
 
     def _summed(
         self,
@@ -381,8 +381,8 @@ class Flowing(Routed):
                 return sums
             if unit is None:
                 return Sums(_NOTHING, _NOTHING, sums.along)
-            into, out = sums.of_vertices()
-            return Sums.between(into, out, sums.arrivals * unit, sums.along if sums.carried else None)
+            flow = sums.of_vertices()
+            return Balance(sums.along if sums.carried else None, sums.arrivals * unit, lambda: flow)
 
     def _where(self, device: str) -> AbstractContextManager[Any]:
         engine = self.engine.all_pairs

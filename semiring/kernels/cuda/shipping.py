@@ -23,7 +23,7 @@ from .bits import levels
 from .bits.product import PRODUCTS
 from .csr import backend as csr
 from .dense import chain, lengths, mirror, sources, sums_text
-from .routes import adjoint, by_distance, changed, predecessors, walks
+from .routes import adjoint, by_distance, changed, pairs, predecessors, walks
 from .sparse import counted, flows, fronts, hops, hubs, parts, products, searches, sweep, thinning, voronoi
 
 #: One architecture per family; its cubins run on later members, too.
@@ -97,9 +97,9 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for file in predecessors.FILES:
             yield predecessors.text(semiring, dtype, file), arch, predecessors.OPTIONS
         for near in (2, 1):
-            yield adjoint.text(semiring, dtype, adjoint.index_of(1), near), arch, predecessors.OPTIONS
+            yield adjoint.text(semiring, dtype, pairs.index_of(1), near), arch, predecessors.OPTIONS
         yield by_distance.text(semiring, dtype), arch, ()
-        text = adjoint.pairs_text(semiring, dtype, adjoint.index_of(1), nonnegative=nonnegative)
+        text = pairs.text(semiring, dtype, pairs.index_of(1), nonnegative=nonnegative)
         yield text, arch, predecessors.OPTIONS
     slack = float(np.finfo(np.float64).eps) ** SLACK
     for doubt in (0.0, slack):

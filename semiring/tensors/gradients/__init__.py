@@ -20,9 +20,10 @@ from ...algebra import catalog
 from ...algebra.dtypes import largest_finite
 from ...algebra.records import Semiring
 from ...dense.product import multiplied, product_shape
+from ...dense.routes import adjoint
 from ...host import memory
 from ...host.devices import host, module, to_device
-from ...host.errors import AlgebraError, DomainError, DTypeError
+from ...host.errors import AlgebraError, DivergenceError, DomainError, DTypeError
 from ...host.signals import load
 from ...host.spelling import came
 from ...host.types import Array, DType, Fields, Matrix, Values
@@ -33,6 +34,8 @@ from ..elementwise import REDUCTIONS, logsumexp
 TIES = ("one", "shared")
 #: Bound on the sum of three exponents such that n² exponentials neither underflow nor overflow in float64.
 _REACH = 600.0
+#: Relative tolerance between an edge and its distance, as a power of eps.
+_SLACK = 0.75
 
 
 def asked_by(*operands: Matrix) -> str:
@@ -181,7 +184,7 @@ def paths_by_closure(s: Semiring, ties: str, threads: int | None, A: Array, D: A
     times = s.mul.ufunc is np.multiply
     with np.errstate(invalid="ignore"):
         demand = G * D if times else G  # pairs without a path have no predecessor, and their demand no edge
-    F = _shared(A, D, demand, s) if ties == "shared" else _flows(P, demand, threads)
+    F = _shared(A, D, demand, s, threads) if ties == "shared" else _flows(P, demand, threads)
     return _by_weight(F, A, times, G.dtype)
 
 
@@ -270,35 +273,37 @@ def _kernels(array: Array) -> ModuleType:
     return load("semiring.kernels.cuda.routes.gradients")
 
 
-def _shared(A: Array, D: Array, Q: Array, s: Semiring) -> Matrix:
+def _shared(A: Array, D: Array, Q: Array, s: Semiring, threads: int | None) -> Matrix:
     """F[k,j]: demand through edge (k, j), all best paths having equal shares; computed on the host."""
     home, shape = "cpu" if module(D) is np else "cuda", A.shape
     flat = [np.ascontiguousarray(host(X)).reshape(math.prod(shape[:-2]), *shape[-2:]) for X in (A, D, Q)]
     F = np.zeros(flat[0].shape)
     for f, a, d, q in zip(F, *flat, strict=True):
-        _share(f, a, d, q, s)
+        _share(f, a, d, q, s, threads)
     return to_device(F.reshape(shape), home)
 
 
-def _share(F: np.ndarray, A: np.ndarray, D: np.ndarray, Q: np.ndarray, s: Semiring) -> None:
+def _share(F: np.ndarray, A: np.ndarray, D: np.ndarray, Q: np.ndarray, s: Semiring, threads: int | None) -> None:
     """F ← the flow of one matrix; DomainError if best paths go round a cycle, as there are infinitely many."""
-    zero, slack = float(s.zero), 4 * float(np.finfo(A.dtype).eps)
+    slack = float(np.finfo(A.dtype).eps) ** _SLACK
     improving = bool((A < s.one).any() if s.add.selects == "least" else (A > s.one).any())
     floor = largest_finite(D) if s.lengths and improving else 0.0  # lengths of both signs cancel
     with np.errstate(invalid="ignore"):
-        best = (A != zero) & (abs(A - D) <= slack * np.maximum(abs(A), floor))
+        best = (A != s.zero) & (abs(A - D) <= slack * np.maximum(abs(A), floor))  # others are on no best path
     np.fill_diagonal(best, False)
     tails, heads = np.nonzero(best)
-    edges = np.searchsorted(tails, np.arange(len(A) + 1)), heads.astype(np.int32), A[best]
-    sent, wrong = load("semiring.kernels.cpu.routes.gradients").shared(
-        D, *edges, Q.astype(np.float64), s.mul.ufunc is np.multiply, zero, slack, floor
-    )
-    if wrong >= 0:
+    edges = np.searchsorted(tails, np.arange(len(A) + 1)), heads, A[best]
+    sums = adjoint(s, A.dtype, edges, where="closure", threads=threads)
+    sums.of_vertices = False
+    try:
+        sums.add(D, np.arange(len(D)), Q.astype(np.float64))
+    except DivergenceError as error:
         raise DomainError(
-            f"closure: ties='shared' must have finitely many best paths, got a cycle among those from vertex {wrong}, "
-            f"of weight {s.one} or not told from it by rounding. Say ties='one'."
-        )
-    F[best] = sent
+            "closure: ties='shared' must have finitely many best paths, got a cycle among those that costs nothing, "
+            f"through vertex {error.vertex}. Say ties='one'."
+        ) from None
+    sums.finish()
+    F[best] = sums.along
 
 
 def _shared_product(A: Array, B: Array, C: Array, Q: Array, s: Semiring, times: bool) -> tuple[Matrix, Matrix]:

@@ -1,4 +1,4 @@
-"""Gradients as sums along best paths: along predecessor trees, or shared among ties.
+"""Gradients as sums along predecessor trees; `adjoint` shares them among ties.
 
 The derivative of Σ Q[s,t] · D[s,t] by an edge's weight is the flow of the demand Q over that edge. Sums are float64, in
 an order independent of the number of threads.
@@ -58,20 +58,6 @@ def chosen(A: np.ndarray, B: np.ndarray, *, greatest: bool, times: bool, zero: f
 
     run(rows, [(b, *part) for b in range(batch) for part in _parts(m, B.shape[-2] * n, threads)], threads)
     return K
-
-
-def shared(
-    D: np.ndarray, starts: np.ndarray, heads: np.ndarray, weights: np.ndarray, Q: np.ndarray, *rule: Any
-) -> tuple[np.ndarray, int]:
-    """Flow of the demand Q over each edge, divided among best paths by their number; and a source with a cycle, or −1.
-
-    Edges, by tail, are best paths themselves. `rule`: whether ⊗ multiplies, the semiring's zero, and the relative and
-    absolute tolerance of sums.
-    """
-    n, F = len(D), np.zeros(len(heads))
-    buffers = *np.empty((2, n)), *np.empty((3, n + 1), np.int32), np.empty(len(heads), np.int32)
-    wrong = [_share(D, starts, heads, weights, Q, *rule, F, *buffers, s) for s in range(n)]
-    return F, max(wrong, default=-1)
 
 
 def _matrices(*arrays: np.ndarray) -> list[np.ndarray]:
@@ -146,61 +132,3 @@ def _choose(A: Any, B: Any, times: bool, worst: Any, K: Any, best: Any, first: i
                     better = c < best[j]
                     best[j] = c if better else best[j]
                     found[j] = k if better else found[j]
-
-
-@kernel
-def _share(
-    D: Any,
-    starts: Any,
-    heads: Any,
-    weights: Any,
-    Q: Any,
-    times: bool,
-    zero: float,
-    slack: float,
-    floor: float,
-    F: Any,
-    paths: Any,
-    owed: Any,
-    waits: Any,
-    order: Any,
-    ends: Any,
-    taken: Any,
-    s: int,
-) -> int:
-    """F[e] += flow of source s over edge e; returns s if its best edges have a cycle, else −1."""
-    d, reached, many = D[s], 0, 0
-    for j in range(len(d)):
-        paths[j], owed[j], waits[j] = 0.0, Q[s, j], 0
-    for k in range(len(d)):  # taken[ends[k] : ends[k + 1]]: edges out of k on best paths from s
-        ends[k] = many
-        if d[k] != zero:
-            reached += 1
-            for e in range(starts[k], starts[k + 1]):
-                j = heads[e]
-                found = d[k] * weights[e] if times else d[k] + weights[e]
-                if j != s and abs(found - d[j]) <= slack * max(abs(d[k]), abs(d[j]), floor):
-                    taken[many] = e
-                    waits[j] += 1
-                    many += 1
-    ends[len(d)] = many
-    paths[s], order[0], end, x = 1.0, s, 1, 0
-    while x < end:
-        k = order[x]
-        x += 1
-        for e in taken[ends[k] : ends[k + 1]]:
-            j = heads[e]
-            paths[j] += paths[k]
-            waits[j] -= 1
-            if waits[j] == 0:
-                order[end] = j
-                end += 1
-    if end < reached:
-        return s
-    for x in range(end - 1, -1, -1):
-        k = order[x]
-        for e in taken[ends[k] : ends[k + 1]]:
-            part = owed[heads[e]] * (paths[k] / paths[heads[e]])
-            owed[k] += part
-            F[e] += part
-    return -1

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 
 from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..vectors import I32, I64, _declare, across, loop, short_at, splat
-from .strips import STRIP
+from .strips import STRIP, accumulate
 
 F64 = ir.DoubleType()
 #: Byte offsets of the second, third and fourth of four vectors.
@@ -146,19 +146,6 @@ def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
     return codegen
 
 
-def _values(builder: Any, initial: list[Any]) -> tuple[list[Any], Callable[[list[Any]], None]]:
-    """Loop variables on the stack, which LLVM promotes to registers: (places, setter)."""
-    with builder.goto_entry_block():
-        places = [builder.alloca(x.type) for x in initial]
-
-    def put(values: list[Any]) -> None:
-        for place, value in zip(places, values, strict=True):
-            builder.store(value, place)
-
-    put(initial)
-    return places, put
-
-
 def _emit_forward(
     b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
     at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any, members: Any,
@@ -169,25 +156,20 @@ def _emit_forward(
     vertices = [short_at(b, label, I64(c)) for c in every]
     with loop(b, none, b.sdiv(lanes, I64(v.count))) as group:
         starts = [v.load(z, none, group, lanes, v.lengths)] if columns == 1 else [v.infinite] * columns
-        kept, keep = _values(b, starts)
-        with loop(b, none, count) as k:
+        with accumulate(b, count, starts) as (k, before, found):
             x, first = v.load(y, short_at(b, index, k), group, lanes, v.lengths), b.mul(k, I64(columns))
-            sums = [v.sum(x, v.splat(d, b.add(first, I64(c)), v.lengths)) for c in every]
-            keep([v.least(sums[c], b.load(kept[c])) for c in every])
-        found = [b.load(place) for place in kept]
+            found += [v.least(v.sum(x, v.splat(d, b.add(first, I64(c)), v.lengths)), before[c]) for c in every]
         if v.whole:
             found = [v.least(x, v.infinite) for x in found]
         bounds = [v.bound(x) for x in found]
         own = [v.nothing] * columns
         if columns == 1:
             own = [b.select(v.within(starts[0], bounds[0]), v.load(zs, none, group, lanes, v.numbers), v.nothing)]
-        counts, put = _values(b, own)
-        with loop(b, none, count) as k:
+        with accumulate(b, count, own) as (k, before, numbers):
             row, places = short_at(b, index, k), [b.add(b.mul(k, I64(columns)), I64(c)) for c in every]
             x, n = v.load(y, row, group, lanes, v.lengths), v.load(s, row, group, lanes, v.numbers)
             tight = [v.within(v.sum(x, v.splat(d, here, v.lengths)), f) for here, f in zip(places, bounds, strict=True)]
-            put([v.added(tight[c], b.load(counts[c]), n, v.splat(p, places[c], v.numbers)) for c in every])
-        numbers = [b.load(place) for place in counts]
+            numbers += [v.added(tight[c], before[c], n, v.splat(p, places[c], v.numbers)) for c in every]
         asked = [v.load(q, b.mul(vertex, q_step), group, lanes, v.numbers) for vertex in vertices]
         farthest = v.load(most, none, none, lanes, v.lengths, _THIRD)
         for target, x in zip(targets, found, strict=True):
@@ -240,21 +222,19 @@ def _emit_backward(
         places = [b.add(entry, I64(c)) for c in range(columns)]
         lengths = [v.splat(d, place, v.lengths) for place in places]
         numbers = [v.splat(p, place, v.numbers) for place in places]
-        sums, put = _values(b, [v.nothing] * columns)
-        with loop(b, I64(0), groups) as group:
+        with accumulate(b, groups, [v.nothing] * columns) as (group, before, sums):
             x, n = v.load(y, row, group, lanes, v.lengths), v.load(s, row, group, lanes, v.numbers)
-            total, after = v.load(g, row, group, lanes, v.numbers), []
+            total = v.load(g, row, group, lanes, v.numbers)
             for c in range(columns):
                 column = b.add(at, I64(c))
                 tight = v.same(v.sum(x, lengths[c]), v.load(y, column, group, lanes, v.lengths))
                 own = v.load(g, column, group, lanes, v.numbers)
                 total = v.added(tight, total, numbers[c], own)
-                after.append(v.added(tight, b.load(sums[c]), n, own))
-            put(after)
+                sums.append(v.added(tight, before[c], n, own))
             v.store(total, g, row, group, lanes)
         for c, place in enumerate(places):
             here = b.inttoptr(b.add(owed, b.mul(place, I64(8))), F64.as_pointer())
-            b.store(b.fadd(b.load(here), across(b, "fadd", b.load(sums[c]))), here)
+            b.store(b.fadd(b.load(here), across(b, "fadd", sums[c])), here)
 
 
 def _emit_push(
@@ -281,15 +261,14 @@ def _emit_push_back(
 ) -> None:  # fmt: skip
     with loop(b, I64(0), count) as k:
         row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
-        sums, put = _values(b, [v.nothing])
-        with loop(b, I64(0), b.sdiv(lanes, I64(v.count))) as group:
+        with accumulate(b, b.sdiv(lanes, I64(v.count)), [v.nothing]) as (group, before, sums):
             t = v.sum(v.load(z, at, group, lanes, v.lengths), length)
             tight = v.same(t, v.load(z, row, group, lanes, v.lengths))
             own = v.load(zg, row, group, lanes, v.numbers)
             v.store(v.added(tight, v.load(zg, at, group, lanes, v.numbers), number, own), zg, at, group, lanes)
-            put([v.added(tight, b.load(sums[0]), v.load(zs, at, group, lanes, v.numbers), own)])
+            sums.append(v.added(tight, before[0], v.load(zs, at, group, lanes, v.numbers), own))
         here = b.inttoptr(b.add(owed, b.mul(k, I64(8))), F64.as_pointer())
-        b.store(b.fadd(b.load(here), across(b, "fadd", b.load(sums[0]))), here)
+        b.store(b.fadd(b.load(here), across(b, "fadd", sums[0])), here)
 
 
 @intrinsic

@@ -15,10 +15,8 @@ from ....host.memory import available, require
 from ....host.types import Array
 from ...cpu.routes.equality import SLACK
 from .. import algebra, compile, gpu
-from ..dense import mirror
-from ..dense.matrix import Matrix
-from ..dense.tiles import Tile
 from . import by_distance, levelled
+from .pairs import Pairs, index_of
 from .predecessors import OPTIONS, constants, register, rounds
 
 #: Sources summed as integers before conversion to floats.
@@ -27,11 +25,6 @@ CHUNK = 512
 DENSE, MORE, ROOM = 4, 16, 16
 #: Initial tolerance of such arcs in eps; verified if distances are within half of the excess over 2.
 NEAR = 6
-#: Tiles of pair tests, for entries of 8 bytes and of fewer.
-WIDE, NARROW = (
-    Tile(64, 64, 16, 4, 4, 2, 1.0, unroll=4),
-    Tile(64, 128, 16, 8, 8, 3, 1.0, unroll=8, walk=2, run=2, b_first=True),
-)
 #: (block size, blocks per multiprocessor) by how much of a source's state is in shared memory.
 SHAPES = {2: (1024, 1), 1: (1024, 1), 0: (512, 2)}
 #: Divisor of free memory for the workspaces of blocks.
@@ -42,8 +35,6 @@ OWN = 2200
 THREADS, WARPS, RESIDENT = 256, 8, 8
 #: Sources and arcs per warp of arc tests; rows tested together.
 WARP, RUN, MANY = 32, 256, 1 << 13
-#: Most vertices for sorting; threads that sort a group.
-SORTED, SORTERS = 1 << 13, 512
 
 
 class Edges(NamedTuple):
@@ -53,11 +44,6 @@ class Edges(NamedTuple):
     tails: Any
     heads: Any
     weights: Any
-
-
-def index_of(n: int) -> np.dtype:
-    """Integer dtype of vertex numbers, with one number to spare."""
-    return np.dtype(np.uint16 if n < 1 << 16 else np.uint32)
 
 
 def essential(semiring: Semiring, A: Array, D: Array, doubt: float) -> Edges:
@@ -143,7 +129,7 @@ class Adjoint:
 
     @cached_property
     def _by_level(self) -> Any:
-        return levelled.Sums(levelled.matrix(self._tails, self._heads, self.n))
+        return levelled.Sums(self._tails, self._heads, self.n)
 
     @cached_property
     def _by_distance(self) -> by_distance.Sums:
@@ -190,17 +176,16 @@ class Adjoint:
             self._function("arrange")((-(-self._places // THREADS),), (THREADS,), given)
         return starts, arcs, order
 
-    @cached_property
+    @property
+    def _others(self) -> list[Any]:
+        """Sums by level and by distance, if any."""
+        return [vars(self)[name] for name in ("_by_level", "_by_distance") if name in vars(self)]
+
+    @property
     def arrivals(self) -> np.ndarray:
         """Number of other sources added so far that reach each vertex."""
-        found = self._arrivals.copy()
-        if "_open" in vars(self):
-            found += self._open[1].get()
-        if "_by_level" in vars(self):
-            found += self._by_level.arrivals.get()
-        if "_by_distance" in vars(self):
-            found += self._by_distance.arrivals.get()
-        return found
+        found = self._arrivals + (self._open[1].get() if "_open" in vars(self) else 0)
+        return np.asarray(sum((other.arrivals.get() for other in self._others), start=found))
 
     def add(self, D: Array, sources: np.ndarray, demand: Array) -> None:
         """Add the sums of these rows of D, in a fixed order, for demand[r, j] at vertex j.
@@ -255,36 +240,25 @@ class Adjoint:
     @property
     def along(self) -> Any:
         """Flow over each edge, CuPy float64; after `finish`, and only with `of_edges`."""
-        along = self._along_others
-        return along + self._by_distance.along if "_by_distance" in vars(self) else along
-
-    @property
-    def _along_others(self) -> Any:
-        """`along` without the sums by distance, whose vertex sums need none."""
         import cupy
 
-        along = cupy.zeros(self.count) if "_closed" not in vars(self) else self._closed
+        along = self._closed if "_closed" in vars(self) else cupy.zeros(self.count)
         if "_closed" in vars(self) and self._apart_heads:
             table, along = along, cupy.empty(self.count)
             given = *(x.data.ptr for x in (table, self._starts, self._heads)), np.int32(self.n), along.data.ptr
             self._function("gather")((self.n,), (THREADS,), given)
-        if "_by_level" in vars(self):
-            where = self._tails.astype(np.int64), self._heads.astype(np.int64)
-            along = along + self._by_level.carried[where]
-        return along + cupy.asarray(self._on_host.along) if "_on_host" in vars(self) else along
+        if "_on_host" in vars(self):
+            along = along + cupy.asarray(self._on_host.along)
+        return sum((other.along for other in self._others), start=along)
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """Flow into and out of each vertex."""
-        entering, leaving = self._by_level.of_vertices() if "_by_level" in vars(self) else np.zeros((2, self.n))
+        flow = [np.zeros((2, self.n)), *(other.of_vertices() for other in self._others)]
         if "_closed" in vars(self):
-            into, out = self._of_closed()
-            entering, leaving = entering + into, leaving + out
+            flow.append(self._of_closed())
         if "_on_host" in vars(self):
-            into, out = (np.bincount(x.get(), self._on_host.along, self.n) for x in (self._heads, self._tails))
-            entering, leaving = entering + into, leaving + out
-        if "_by_distance" in vars(self):
-            entering = entering + self._by_distance.entering.get()
-            leaving = leaving + self._by_distance.leaving.get()
+            flow.append([np.bincount(x.get(), self._on_host.along, self.n) for x in (self._heads, self._tails)])
+        entering, leaving = np.sum(flow, axis=0)
         return entering, leaving
 
     def _of_closed(self) -> Any:
@@ -365,17 +339,14 @@ class Adjoint:
         off = scalar((NEAR - 2) / 2 * np.finfo(self.dtype).eps if by_lists and slack < self._doubt else -1)
         each = (most * self._arc, 0) if by_lists else (self.n * self.dtype.itemsize, 4 * self._words)
         step = min(self._together(sum(each)), -(-len(D) // WARP) * WARP)
-        every = self.n <= SORTED and bool((sources == np.arange(len(D))).all())
         first_part, bits = (gpu.memory(step * size) for size in each)  # lists of arcs, or transposed rows
         for begin in range(0, len(D), step):
             end = min(begin + step, len(D))
             given = D[begin:end], slack, floor, first_part.ptr
-            if not by_lists:
-                tight = self._try(*given, bits.ptr)
-            elif every and len(given[0]) == self.n:
-                tight = self._list_sorted(*given, most)
+            if by_lists:
+                tight = self._pairs.list(given[0], sources[begin:end], *given[1:], most)
             else:
-                tight = self._list_pairs(*given, most)
+                tight = self._try(*given, bits.ptr)
             most_tight = min(int(tight.max()), most) if by_lists else int(tight.max())
             apart = self._apart + -(-most_tight * self._listing // 16) * 16 + 32
             blocks = max(1, min(self._blocks, (available("cuda") or 0) // WORKSPACE // apart))
@@ -406,71 +377,6 @@ class Adjoint:
         self._function("try_arcs")((over, -(-groups // WARPS)), (THREADS,), given)
         return tight
 
-    def _list_pairs(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
-        """lists ← candidate arcs of these rows, at most `most` each; returns their number per row. See pairs.cu."""
-        import cupy
-
-        tight, A = cupy.zeros(len(D), np.int32), self._matrix
-        rows = D.data.ptr, D.strides[0] // D.itemsize, np.int32(len(D)), np.int32(self.n)
-        operands = A.data.ptr, A.data.ptr, A.shape[1], slack, floor, 0, 0, 0, np.int32(0)
-        self._multiply(rows, operands, (lists, most, tight.data.ptr))
-        return tight
-
-    def _multiply(self, rows: tuple[Any, ...], operands: tuple[Any, ...], lists: tuple[Any, ...]) -> None:
-        tile, function = self._tile, self._pairs.get_function("list_tight")
-        shared = tile.shared(self.dtype.itemsize) + tile.bm * tile.bn * max(4, self.dtype.itemsize)
-        compile.allow_shared(function, shared)
-        blocks = (tile.covers(int(rows[2]), self.n),)
-        function(blocks, (tile.threads,), (*rows, *operands, *lists, np.int32(1)), shared)
-
-    def _list_sorted(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
-        """`_list_pairs` for all rows, with vertices reordered so that near ones are adjacent."""
-        import cupy
-
-        tile, n, size, module = self._tile, self.n, self.dtype.itemsize, self._pairs
-        pitch, one = D.strides[0] // D.itemsize, -(-n // THREADS)
-
-        def launch(name: str, grid: tuple[int, ...], *given: Any) -> None:
-            module.get_function(name)(grid, (THREADS,), given)
-
-        tight = cupy.empty(n, np.int32)
-        arcs = tuple(x.data.ptr for x in (self._starts, self._heads, self._weights))
-        launch("list_direct", (n,), D.data.ptr, pitch, slack, floor, *arcs, lists, most, tight.data.ptr)
-        order = self._order(D, pitch)
-        place, width = cupy.empty_like(order), -(-n * size // 16) * 16 // size
-        launch("invert", (one,), order.data.ptr, np.int32(n), place.data.ptr)
-        X, A = cupy.empty((n, width), self.dtype), cupy.empty((n, width), self.dtype)
-        given = D.data.ptr, pitch, np.int32(n), order.data.ptr, place.data.ptr, *arcs
-        sort = module.get_function("sort_rows")
-        compile.allow_shared(sort, width * size)
-        sort((n,), (THREADS,), (*given, width, X.data.ptr, A.data.ptr), width * size)
-        # Both directions together only if nearly every D is an arc, so that few tests are wasted.
-        both = self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)
-        B, (high, wide) = X if both else A, (-(-n // tile.bm), -(-n // tile.bn))
-        near = cupy.empty((high, n), self.dtype), cupy.empty((wide, n), self.dtype)
-        sides = width, np.int32(n)
-        launch("best_of_rows", (one, high), X.data.ptr, *sides, np.int32(tile.bm), near[0].data.ptr)
-        launch("best_of_columns", (-(-n // WARPS), wide), B.data.ptr, *sides, np.int32(tile.bn), near[1].data.ptr)
-        given = order.data.ptr, *(x.data.ptr for x in near), np.int32(both)
-        operands = B.data.ptr, A.data.ptr, width, slack, floor, *given
-        rows = X.data.ptr, width, np.int32(n), np.int32(n)
-        self._multiply(rows, operands, (lists, most, tight.data.ptr))
-        return tight
-
-    def _order(self, D: Array, pitch: int) -> Any:
-        """Locality order of vertices: groups are halved down to a warp."""
-        import cupy
-
-        order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self._pairs.get_function("halve")
-        while self.n > WARP * groups:
-            size = 1 << (-(-self.n // groups) - 1).bit_length()
-            given = D.data.ptr, pitch, np.int32(self.n), np.int32(groups), np.int32(size), order.data.ptr
-            shared = 16 + (4 + self.index.itemsize) * size
-            compile.allow_shared(halve, shared)
-            halve((groups,), (SORTERS,), given, shared)
-            groups *= 2
-        return order
-
     @property
     def _doubt(self) -> float:
         return float(np.finfo(self.dtype).eps) ** SLACK if self.rounds else 0.0
@@ -486,26 +392,10 @@ class Adjoint:
         near = (NEAR * float(np.finfo(self.dtype).eps),) if self.rounds and not self._cancels else ()
         return (*near, self._doubt)
 
-    @property
-    def _tile(self) -> Tile:
-        return tile_of(self.dtype)
-
     @cached_property
-    def _pairs(self) -> Any:
+    def _pairs(self) -> Pairs:
         nonnegative = self.count > 0 and self._extremes[0] >= 0
-        given = self.semiring, self.dtype, self.index, nonnegative
-        return _pairs(*given, self._tile, gpu.current())
-
-    @cached_property
-    def _matrix(self) -> Any:
-        """Weights of all pairs, the semiring's zero without an arc."""
-        import cupy
-
-        width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
-        A = cupy.empty((self.n, width), self.dtype)
-        given = *(x.data.ptr for x in (self._starts, self._heads, self._weights)), width, A.data.ptr
-        self._pairs.get_function("spread")((self.n,), (THREADS,), given)
-        return A
+        return Pairs(self.semiring, (self._starts, self._heads, self._weights), nonnegative=nonnegative)
 
     def _sum(self, blocks: int, before: tuple[Any, ...], after: tuple[Any, ...], most: np.float64) -> None:
         threads, _ = SHAPES[self._near]
@@ -568,24 +458,3 @@ def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, dev
 
 def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, entry: str) -> Any:
     return _module(semiring, dtype, index, near, gpu.current()).get_function(entry)
-
-
-def tile_of(dtype: np.dtype) -> Tile:
-    return WIDE if dtype.itemsize == 8 else NARROW
-
-
-def pairs_text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: bool) -> str:
-    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
-    if variant is not None and variant.cuda != "MinPlusNonnegative":
-        variant = None
-    integer = "unsigned short" if index.itemsize == 2 else "unsigned"
-    tile = tile_of(dtype).text(aligned=True)
-    given = algebra.text(semiring, dtype, variant), tile, constants(semiring, dtype), f"using Index = {integer};\n"
-    return compile.source("pairs.cu", *given)
-
-
-@lru_cache(maxsize=64)
-def _pairs(semiring: Semiring, dtype: np.dtype, index: np.dtype, nonnegative: bool, tile: Tile, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        text = pairs_text(semiring, dtype, index, nonnegative=nonnegative)
-        return compile.functions(text, options=OPTIONS, name="pairs.cu")

@@ -73,6 +73,9 @@ class Sums:
         starts = ends[order].searchsorted(cupy.arange(self.n + 1)).astype(np.int64)
         return (starts, ((units << VERTICES.bit_length() - 1) + others)[order].astype(np.uint32)), order
 
+    def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.entering.get(), self.leaving.get()
+
     def levels(self, largest: float) -> int:
         """The largest distance in units; 0 if that, or its passes over the arcs, are too many."""
         levels = largest / self.unit

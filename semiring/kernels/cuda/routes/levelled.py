@@ -33,14 +33,6 @@ def needed(rows: int, n: int) -> int:
     return 8 * (3 * n * n + 10 * rows * n)
 
 
-def matrix(tails: Array, heads: Array, n: int) -> Any:
-    import cupy
-
-    A = cupy.zeros((n, n), np.float16)
-    A[tails.astype(np.int64), heads.astype(np.int64)] = 1.0
-    return A
-
-
 def multiply(X: Array, Y: Array) -> Any:
     """X Y of float16 matrices in float32, exact for integers with sums up to 2²⁴; each contiguous or transposed."""
     import cupy
@@ -80,12 +72,17 @@ def pieces(X: Array, greatest: float, least: float, inner: int) -> Iterator[tupl
 class Sums:
     """Flow over arcs, as a matrix valid at arcs, and the number of other sources that reach each vertex."""
 
-    def __init__(self, A: Array) -> None:
+    def __init__(self, tails: Array, heads: Array, n: int) -> None:
         import cupy
 
-        self.A, self.n = A, len(A)
-        self.carried = cupy.zeros(A.shape, np.float64)
-        self.arrivals: Any = cupy.zeros(self.n, np.int64)
+        self.arcs, self.n = (tails.astype(np.int64), heads.astype(np.int64)), n
+        self.A, self.carried = cupy.zeros((n, n), np.float16), cupy.zeros((n, n), np.float64)
+        self.A[self.arcs] = 1.0
+        self.arrivals: Any = cupy.zeros(n, np.int64)
+
+    @property
+    def along(self) -> Any:
+        return self.carried[self.arcs]
 
     def of_vertices(self) -> tuple[np.ndarray, np.ndarray]:
         self.carried *= self.A

@@ -93,7 +93,6 @@ class Flows:
         self.lists = Lists(layout, N, self.kernels, self.dtype)
         self.below, self.beyond = cupy.zeros(N.entries), cupy.zeros(N.entries)
         self.missing, self.greatest = cupy.zeros(layout.n, np.int32), cupy.zeros(2)
-        self.count, self.sources = 0, np.zeros(layout.n, np.int64)
 
     def _line(self) -> int:
         layout, known, items, size = self.layout, self.lists.known, self.lists.items, self.dtype.itemsize
@@ -127,10 +126,7 @@ class Flows:
         if not self.suitable:
             return False
         half = alike and self.numbers.told.symmetric
-        before, missing, count = (self.below, self.beyond), self.missing.copy(), self.count
-        known = [x.copy() for x in (*before, self.missing, self.sources)] if count else None
-        if half:
-            self.below, self.beyond = (cupy.zeros(len(sums)) for sums in before)
+        self.sources = sources
         wanted = cupy.asarray(asks)
         unit, start, line = WARP * self.layout.shape.each, 0, self._line()
         require(line * unit, "cuda", where="flows", hint=HINT)
@@ -151,20 +147,12 @@ class Flows:
             start, line = start + lanes, max(1, int(MARGIN * taken / lanes))
             report(min(start, len(columns)))
         if half:
-            either = self.below + self.beyond
-            self.below, self.beyond = before[0] + either, before[1] + either
-            if (self.missing != missing).any():  # each column was reported by earlier ones alone
-                self.missing = missing + cupy.asarray(unreached(self.S, self.arcs))
-        self.count += len(sources)
-        if every:
-            self.sources += 1
-        else:
-            self.sources[sources] += 1
+            self.below = self.beyond = self.below + self.beyond
+            if self.missing.any():  # each column was reported by earlier ones alone
+                self.missing = cupy.asarray(unreached(self.S, self.arcs))
         farthest, most = self.greatest.get().tolist()
         if self.kind == "float" and max(farthest, most) >= EXACT:
             self._use("double")
-            if known is not None:  # sums are of the same entries
-                (self.below, self.beyond, self.missing, self.sources), self.count = known, count
             return self.add(sources, asked, report, times[np.argsort(order)])
         return most <= (1.0 if self.slack else MANY)
 
@@ -248,8 +236,9 @@ class Flows:
     def ends(self) -> np.ndarray:
         """Number of other sources that reach each vertex."""
         ends = np.empty(self.S.n, np.int64)
-        ends[self.S.permutation] = self.count - self.missing.get()
-        return ends - self.sources
+        ends[self.S.permutation] = len(self.sources) - self.missing.get()
+        ends[self.sources] -= 1
+        return ends
 
     @property
     @on_device

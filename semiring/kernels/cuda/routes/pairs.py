@@ -1,0 +1,140 @@
+"""Candidate arcs of nearly complete graphs, listed by products of matrices on the GPU. See pairs.cu."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from ....algebra.records import Semiring
+from ....host.compiling import about
+from ....host.types import Array
+from .. import algebra, compile, gpu
+from ..dense import mirror
+from ..dense.matrix import Matrix
+from ..dense.tiles import Tile
+from .predecessors import OPTIONS, constants
+
+#: Tiles of pair tests, for entries of 8 bytes and of fewer.
+WIDE, NARROW = (
+    Tile(64, 64, 16, 4, 4, 2, 1.0, unroll=4),
+    Tile(64, 128, 16, 8, 8, 3, 1.0, unroll=8, walk=2, run=2, b_first=True),
+)
+#: Block size, warps per block; sources per warp.
+THREADS, WARPS, WARP = 256, 8, 32
+#: Most vertices for sorting; threads that sort a group.
+SORTED, SORTERS = 1 << 13, 512
+
+
+def index_of(n: int) -> np.dtype:
+    """Integer dtype of vertex numbers, with one number to spare."""
+    return np.dtype(np.uint16 if n < 1 << 16 else np.uint32)
+
+
+class Pairs:
+    """Candidate arcs of rows, tried for all pairs; `edges`: starts, heads and weights on the device."""
+
+    def __init__(self, semiring: Semiring, edges: tuple[Any, Any, Any], *, nonnegative: bool) -> None:
+        self.edges, self.n, self.count, self.dtype = edges, len(edges[0]) - 1, len(edges[1]), edges[2].dtype
+        self.index, self.tile = edges[1].dtype, tile_of(self.dtype)
+        self.module = _module(semiring, self.dtype, self.index, nonnegative, self.tile, gpu.current())
+
+    def list(self, D: Array, sources: np.ndarray, slack: Any, floor: Any, lists: int, most: int) -> Any:
+        """lists ← candidate arcs of these rows, at most `most` each; returns their number per row."""
+        import cupy
+
+        if self.n == len(D) and self.n <= SORTED and bool((sources == np.arange(self.n)).all()):
+            return self._list_sorted(D, slack, floor, lists, most)
+        tight, A = cupy.zeros(len(D), np.int32), self._matrix
+        rows = D.data.ptr, D.strides[0] // D.itemsize, np.int32(len(D)), np.int32(self.n)
+        operands = A.data.ptr, A.data.ptr, A.shape[1], slack, floor, 0, 0, 0, np.int32(0)
+        self._multiply(rows, operands, (lists, most, tight.data.ptr))
+        return tight
+
+    def _multiply(self, rows: tuple[Any, ...], operands: tuple[Any, ...], lists: tuple[Any, ...]) -> None:
+        tile, function = self.tile, self.module.get_function("list_tight")
+        shared = tile.shared(self.dtype.itemsize) + tile.bm * tile.bn * max(4, self.dtype.itemsize)
+        compile.allow_shared(function, shared)
+        blocks = (tile.covers(int(rows[2]), self.n),)
+        function(blocks, (tile.threads,), (*rows, *operands, *lists, np.int32(1)), shared)
+
+    def _list_sorted(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
+        """`list` for all rows, with vertices reordered so that near ones are adjacent."""
+        import cupy
+
+        tile, n, size, module = self.tile, self.n, self.dtype.itemsize, self.module
+        pitch, one = D.strides[0] // D.itemsize, -(-n // THREADS)
+
+        def launch(name: str, grid: tuple[int, ...], *given: Any) -> None:
+            module.get_function(name)(grid, (THREADS,), given)
+
+        tight = cupy.empty(n, np.int32)
+        arcs = tuple(x.data.ptr for x in self.edges)
+        launch("list_direct", (n,), D.data.ptr, pitch, slack, floor, *arcs, lists, most, tight.data.ptr)
+        order = self._order(D, pitch)
+        place, width = cupy.empty_like(order), -(-n * size // 16) * 16 // size
+        launch("invert", (one,), order.data.ptr, np.int32(n), place.data.ptr)
+        X, A = cupy.empty((n, width), self.dtype), cupy.empty((n, width), self.dtype)
+        given = D.data.ptr, pitch, np.int32(n), order.data.ptr, place.data.ptr, *arcs
+        sort = module.get_function("sort_rows")
+        compile.allow_shared(sort, width * size)
+        sort((n,), (THREADS,), (*given, width, X.data.ptr, A.data.ptr), width * size)
+        # Both directions together only if nearly every D is an arc, so that few tests are wasted.
+        both = self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)
+        B, (high, wide) = X if both else A, (-(-n // tile.bm), -(-n // tile.bn))
+        near = cupy.empty((high, n), self.dtype), cupy.empty((wide, n), self.dtype)
+        sides = width, np.int32(n)
+        launch("best_of_rows", (one, high), X.data.ptr, *sides, np.int32(tile.bm), near[0].data.ptr)
+        launch("best_of_columns", (-(-n // WARPS), wide), B.data.ptr, *sides, np.int32(tile.bn), near[1].data.ptr)
+        given = order.data.ptr, *(x.data.ptr for x in near), np.int32(both)
+        operands = B.data.ptr, A.data.ptr, width, slack, floor, *given
+        rows = X.data.ptr, width, np.int32(n), np.int32(n)
+        self._multiply(rows, operands, (lists, most, tight.data.ptr))
+        return tight
+
+    def _order(self, D: Array, pitch: int) -> Any:
+        """Locality order of vertices: groups are halved down to a warp."""
+        import cupy
+
+        order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self.module.get_function("halve")
+        while self.n > WARP * groups:
+            size = 1 << (-(-self.n // groups) - 1).bit_length()
+            given = D.data.ptr, pitch, np.int32(self.n), np.int32(groups), np.int32(size), order.data.ptr
+            shared = 16 + (4 + self.index.itemsize) * size
+            compile.allow_shared(halve, shared)
+            halve((groups,), (SORTERS,), given, shared)
+            groups *= 2
+        return order
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """Weights of all pairs, the semiring's zero without an arc."""
+        import cupy
+
+        width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
+        A = cupy.empty((self.n, width), self.dtype)
+        given = *(x.data.ptr for x in self.edges), width, A.data.ptr
+        self.module.get_function("spread")((self.n,), (THREADS,), given)
+        return A
+
+
+def tile_of(dtype: np.dtype) -> Tile:
+    return WIDE if dtype.itemsize == 8 else NARROW
+
+
+def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: bool) -> str:
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
+    if variant is not None and variant.cuda != "MinPlusNonnegative":
+        variant = None
+    integer = "unsigned short" if index.itemsize == 2 else "unsigned"
+    tile = tile_of(dtype).text(aligned=True)
+    given = algebra.text(semiring, dtype, variant), tile, constants(semiring, dtype), f"using Index = {integer};\n"
+    return compile.source("pairs.cu", *given)
+
+
+@lru_cache(maxsize=64)
+def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, nonnegative: bool, tile: Tile, device: int) -> Any:
+    with about(f"{semiring.name} in {dtype}"):
+        unit = text(semiring, dtype, index, nonnegative=nonnegative)
+        return compile.functions(unit, options=OPTIONS, name="pairs.cu")
