@@ -33,7 +33,7 @@ from ..csr.backend import arranged
 from ..intrinsics import kernel, one, times, zero
 from ..kinds import choose
 from ..pool import run
-from ..vectors import I64, Vectors, emit, multiply, splat, transposed
+from ..vectors import I64, Vectors, compare, emit, multiply, splat, transposed
 from .code import compiled
 from .equality import SLACK, better, emit_better, emit_limit, emit_size, inexact, larger, limit, rounds
 
@@ -72,8 +72,8 @@ def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
             return I64(0)
         v = Vectors(builder, kind, lanes=LANES)
         y, most = multiply(builder, kind.mul, v.load(near), v.splat(w), v.zero()), v.load(worst)
-        differ = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
-        tight = builder.and_(differ("!=", y, v.zero()), builder.not_(emit_better(builder, kind, most, y)))
+        present, worse = compare(builder, kind, "!=", y, v.zero()), emit_better(builder, kind, most, y)
+        tight = builder.and_(present, builder.not_(worse))
         return builder.zext(builder.bitcast(tight, ir.IntType(LANES)), I64)
 
     return types.uint64(kind, types.intp, types.intp, kind.scalar), codegen
@@ -598,7 +598,7 @@ class Adjoint:
         self._spare: list[Any] = []
         self._workspaces: dict[int, Space] = {}
         worse = bool(len(weights)) and (weights.min() < dtypes.one(semiring, dtype))
-        self._slack = float(np.finfo(dtype).eps) ** SLACK if rounds(self.kind) and not self._whole(semiring) else 0.0
+        self._slack = self.kind.record.eps**SLACK if rounds(self.kind) and not self._whole(semiring) else 0.0
         # Whether distances are integral and monotone along best walks.
         away = len(weights) and (weights.min() > 0 if semiring.add.selects == "least" else weights.max() < 0)
         self._away = semiring.lengths and not self._slack and bool(away)
