@@ -107,12 +107,6 @@ def one(semiring: Semiring, dtype: DType) -> Any:
     return encode(semiring.one, dtype)
 
 
-@cache
-def name(dtype: np.dtype) -> str:
-    """Cached dtype name; NumPy computes it slowly."""
-    return dtype.name
-
-
 def plain(dtype: DType) -> np.dtype:
     """NumPy dtype for one of any library, such as torch.float32, by name; TypeError if there is none."""
     try:

@@ -165,6 +165,22 @@ MUTANTS = [
         "A finite integer becomes the narrower one that stands for ∞.",
     ),
     Mutant(
+        "conform-without-minus-infinity",
+        "semiring/algebra/conversion.py",
+        "if -math.inf not in record.infinities:",
+        "if False:",
+        "tests/test_dtypes.py::test_conversions_keep_infinity",
+        "−∞ becomes 0 where integers have no sign.",
+    ),
+    Mutant(
+        "dtypes-zero-without-sign",
+        "semiring/algebra/dtypes.py",
+        "self.infinities.get(-math.inf, -1)",
+        "self.infinities.get(-math.inf, 0)",
+        "tests/test_dtypes.py::test_conversions_keep_infinity",
+        "0 is refused where integers have no sign.",
+    ),
+    Mutant(
         "conform-float-overflow",
         "semiring/algebra/conversion.py",
         "xp.isinf(out) & ~xp.isinf(array)",
