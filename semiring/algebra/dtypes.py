@@ -25,10 +25,11 @@ class Scalar:
     Of integers the ends stand for infinities: the greatest for ∞, the least for −∞ if the dtype is signed.
 
     name : NumPy's
-    order : comparison by LLVM on the CPU: "s" signed integers, "u" unsigned, "f" floats; "" if there are no kernels
+    cpu : whether numba kernels are compiled for it
     cuda : C++ types in memory, in a register, and for saturating operations; () if there are no kernels
     entries : whether semirings may be defined on it
     boolean, integer, floating, signed : its kind
+    order : comparison by LLVM: "s" signed integers, "u" unsigned, "f" floats; "" if there are no kernels
     low, high : least and greatest number, infinities included
     infinities : what stands for them, of integers
     bounds : of integers, finite ones lie strictly between
@@ -38,11 +39,12 @@ class Scalar:
     low: Any
     high: Any
 
-    def __init__(self, name: str, order: str = "", cuda: tuple[str, ...] = (), *, entries: bool = True) -> None:
+    def __init__(self, name: str, cuda: tuple[str, ...] = (), *, cpu: bool = True, entries: bool = True) -> None:
         dtype = np.dtype(name)
-        self.name, self.order, self.cuda, self.entries = name, order, cuda, entries
+        self.name, self.cuda, self.entries = name, cuda, entries
         self.boolean, self.integer = dtype.kind == "b", dtype.kind in "iu"
         self.floating, self.signed = dtype.kind == "f", dtype.kind in "if"
+        self.order = ("f" if self.floating else "s" if self.signed else "u") if cpu else ""
         self.low, self.high = (-math.inf, math.inf) if self.floating else (False, True)
         self.eps = float(np.finfo(dtype).eps) if self.floating else 0.0
         self.infinities: dict[float, int] = {}
@@ -74,13 +76,13 @@ class Scalars(dict[np.dtype, Scalar]):
 SCALARS = Scalars(
     (np.dtype(record.name), record)
     for record in (
-        Scalar("int8", cuda=("signed char", "int", "int"), entries=False),  # hop counts
-        Scalar("int16", "s", ("short", "int", "int")),
-        Scalar("int32", "s", ("int", "int", "long long")),
-        Scalar("int64", "s", ("long long", "long long", "__int128")),
-        Scalar("float32", "f", ("float", "float", "float")),
-        Scalar("float64", "f", ("double", "double", "double")),
-        Scalar("bool", "u", ("bool", "int", "int")),
+        Scalar("int8", ("signed char", "int", "int"), cpu=False, entries=False),  # hop counts
+        Scalar("int16", ("short", "int", "int")),
+        Scalar("int32", ("int", "int", "long long")),
+        Scalar("int64", ("long long", "long long", "__int128")),
+        Scalar("float32", ("float", "float", "float")),
+        Scalar("float64", ("double", "double", "double")),
+        Scalar("bool", ("bool", "int", "int")),
     )
 )
 
