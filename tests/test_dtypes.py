@@ -25,7 +25,7 @@ from semiring.sparse import Searches
 
 INFINITY = 65535
 #: The record.
-UINT16 = dtypes.Scalar("uint16", ("unsigned short", "int", "long long"))
+UINT16 = dtypes.DTypeRecord("uint16", ("unsigned short", "int", "long long"))
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_a_dtype_without_a_record_or_without_kernels_is_refused(monkeypatch):
         replace(semiring.min_plus, dtypes=("uint16",), **options)
     with pytest.raises(DTypeError, match=r"entries must be of int16, .* got uint16"):
         dtypes.SCALARS[np.dtype("uint16")]
-    monkeypatch.setitem(dtypes.SCALARS, np.dtype("uint16"), dtypes.Scalar("uint16", cpu=False))
+    monkeypatch.setitem(dtypes.SCALARS, np.dtype("uint16"), dtypes.DTypeRecord("uint16", cpu=False))
     s = replace(semiring.min_plus, dtypes=("uint16",), **options)
     with pytest.raises(DTypeError, match="the CPU has no instructions for uint16"):
         apsp.closure(np.zeros((2, 2), np.uint16), s)

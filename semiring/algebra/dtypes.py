@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..host.errors import DomainError, DTypeError
-from ..host.types import Array, DType
+from ..host.types import Array, DType, Scalar
 
 if TYPE_CHECKING:
     from .records import Semiring
 
 
-class Scalar:
+class DTypeRecord:
     """Numbers of one dtype.
 
     Of integers the ends stand for infinities: the greatest for ∞, the least for −∞ if the dtype is signed.
@@ -36,8 +36,8 @@ class Scalar:
     eps : relative spacing of numbers; 0 where they are exact
     """
 
-    low: Any
-    high: Any
+    low: Scalar
+    high: Scalar
 
     def __init__(self, name: str, cuda: tuple[str, ...] = (), *, cpu: bool = True, entries: bool = True) -> None:
         dtype = np.dtype(name)
@@ -60,10 +60,10 @@ class Scalar:
         return value in self.infinities or (self.low <= value <= self.high and value == int(value))
 
 
-class Scalars(dict[np.dtype, Scalar]):
+class _Table(dict[np.dtype, DTypeRecord]):
     """Records by dtype, in either byte order; DTypeError for dtypes without one."""
 
-    def __missing__(self, dtype: DType) -> Scalar:
+    def __missing__(self, dtype: DType) -> DTypeRecord:
         found = self.get(np.dtype(dtype).newbyteorder("="))
         if found is None:
             known = ", ".join(x.name for x in self.values() if x.entries)
@@ -73,16 +73,16 @@ class Scalars(dict[np.dtype, Scalar]):
         return found
 
 
-SCALARS = Scalars(
+SCALARS = _Table(
     (np.dtype(record.name), record)
     for record in (
-        Scalar("int8", ("signed char", "int", "int"), cpu=False, entries=False),  # hop counts
-        Scalar("int16", ("short", "int", "int")),
-        Scalar("int32", ("int", "int", "long long")),
-        Scalar("int64", ("long long", "long long", "__int128")),
-        Scalar("float32", ("float", "float", "float")),
-        Scalar("float64", ("double", "double", "double")),
-        Scalar("bool", ("bool", "int", "int")),
+        DTypeRecord("int8", ("signed char", "int", "int"), cpu=False, entries=False),  # hop counts
+        DTypeRecord("int16", ("short", "int", "int")),
+        DTypeRecord("int32", ("int", "int", "long long")),
+        DTypeRecord("int64", ("long long", "long long", "__int128")),
+        DTypeRecord("float32", ("float", "float", "float")),
+        DTypeRecord("float64", ("double", "double", "double")),
+        DTypeRecord("bool", ("bool", "int", "int")),
     )
 )
 
@@ -195,7 +195,7 @@ def largest_finite(A: Array) -> float:
     return float(max(map(abs, hull(A, SCALARS[A.dtype].infinities.values() or (math.inf, -math.inf)))))
 
 
-def hull(A: Array, without: Collection[float]) -> tuple[Any, Any]:
+def hull(A: Array, without: Collection[float]) -> tuple[Scalar, Scalar]:
     """Least and greatest of 0 and of the entries other than `without`."""
     least, greatest = 0, 0
     for part in parts(A):
@@ -208,7 +208,7 @@ def hull(A: Array, without: Collection[float]) -> tuple[Any, Any]:
     return least, greatest
 
 
-def _ends(A: Array) -> tuple[Any, Any]:
+def _ends(A: Array) -> tuple[Scalar, Scalar]:
     return (A.min().item(), A.max().item()) if A.size else (0, 0)
 
 
