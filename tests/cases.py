@@ -170,7 +170,7 @@ def random_matrix(
 def scalar_mul(case: Case) -> Any:
     """⊗ on Python scalars as the dtype defines it: exact, clamped to the dtype's range, zero absorbing."""
     mul, zero = case.semiring.mul.python, case.zero.item()
-    if case.dtype.kind != "i" or not case.semiring.mul.saturating:
+    if case.dtype.kind not in "iu" or not case.semiring.mul.saturating:
         return mul
     info = np.iinfo(case.dtype)
     low, high = info.min, info.max  # looked up once: they are slow

@@ -126,7 +126,7 @@ def test_nothing_is_reached_beyond_the_limit(limit):
 def test_errors_name_what_is_wrong():
     assert Hops(([0], [1]), 40_000).dtype == np.int32
     for dtype in ("bool", "uint8", "uint32", "float16", "complex64"):
-        with pytest.raises(DTypeError, match="dtype must be int8"):
+        with pytest.raises(DTypeError, match="dtype must be one of int8"):
             Hops(([0], [1]), 2, dtype=dtype)
     with pytest.raises(DeviceError, match="threads"):
         Hops(([0], [1]), 2, threads=0)

@@ -284,12 +284,12 @@ class Trees:
 
     def _slack(self, step: int) -> float:
         """Absolute rounding tolerance between an edge and its distance; computed once, from `step` rows at a time."""
-        if self.engine.dtype.kind != "f" or self.semiring.mul.selects:
+        if not dtypes.SCALARS[self.engine.dtype].floating or self.semiring.mul.selects:
             return self.within
         if self._largest is None:
             parts = self.engine.rows(np.arange(self.graph.n), step)
             self._largest = max((dtypes.largest_finite(host(D)) for _, D in parts), default=0.0)
-        return DOUBT * float(np.finfo(self.engine.dtype).eps) * self._largest + self.within
+        return DOUBT * dtypes.SCALARS[self.engine.dtype].eps * self._largest + self.within
 
     def _essential(self, A: Array, together: int) -> Edges:
         """Tails, heads and weights of matrix edges as good as their distances, within rounding; raises MemoryNeeded."""

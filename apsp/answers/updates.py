@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform
-from semiring.algebra.dtypes import encode, of
+from semiring.algebra.dtypes import SCALARS, encode, of
 from semiring.algebra.survey import survey
 from semiring.dense.changes import follow, put
 from semiring.host.arrays import take_in
@@ -106,7 +105,7 @@ def update(
     for key in changes:
         if not (isinstance(key, tuple) and len(key) == 2 and all(hasattr(k, "__index__") and 0 <= k < n for k in key)):
             raise VertexError(f"update: changes must be of entries (i, j), in 0 … {n - 1}, got {came(key)}.")
-    infinities = {encode(x, M.dtype).item(): x for x in (math.inf, -math.inf)} if M.dtype.kind == "i" else {}
+    infinities = {end: x for x, end in SCALARS[M.dtype].infinities.items()}
     values = take_in([infinities.get(w, w) for w in changes.values()] or np.empty(0, M.dtype), where=where).array
     weights = conform(values, s, M.dtype, where=where)
     survey(weights, s, where=where)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra.catalog import get
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast, survey
 from semiring.host.spelling import came
@@ -292,11 +293,11 @@ def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Ro
 def _same(matrix: np.ndarray, reference: np.ndarray) -> tuple[bool, float]:
     if np.array_equal(matrix, reference):
         return True, 0.0
-    if matrix.dtype.kind != "f":
+    if not SCALARS[matrix.dtype].floating:
         return False, math.inf
     finite = np.isfinite(reference)
     if not np.array_equal(finite, np.isfinite(matrix)) or not np.array_equal(matrix[~finite], reference[~finite]):
         return False, math.inf
     scale = np.maximum(np.abs(reference[finite]), np.finfo(matrix.dtype).tiny)
     difference = float((np.abs(matrix[finite] - reference[finite]) / scale).max())
-    return difference <= len(matrix) * np.finfo(matrix.dtype).eps, difference
+    return difference <= len(matrix) * SCALARS[matrix.dtype].eps, difference

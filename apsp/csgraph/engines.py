@@ -55,7 +55,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         and options.engine == "auto"
         and bind(min_plus, network.dtype).missing("closure").kernels > 0
     )
-    if options.device != "cuda" and nonnegative and options.callback is None and network.dtype.kind == "f":
+    if options.device != "cuda" and nonnegative and options.callback is None and dtypes.SCALARS[network.dtype].floating:
         ops = bind(min_plus, network.dtype, device="cpu", nonnegative=True, threads=options.threads)
         if network.n <= ops.pivot and options.engine == "auto" and not cold:
             M = network.matrix

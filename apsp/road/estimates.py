@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.host.compiling import Missing
 from semiring.host.memory import shown
 
@@ -160,7 +161,7 @@ def rate(semiring: Semiring, dtype: np.dtype, *, device: str = "cpu", threads: i
 def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: str = "cpu", threads: int = 1) -> float:
     """Seconds of the closure of an n × n matrix."""
     computed = pairs / rate(semiring, dtype, device=device, threads=threads if n > _SHARED else 1)
-    return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and dtype.kind != "b" else 0.0)
+    return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and not SCALARS[dtype].boolean else 0.0)
 
 
 def entering(arcs: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from semiring.algebra.dtypes import name as name_of
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.records import Semiring
 from semiring.host.compiling import Missing
 from semiring.host.errors import AlgebraError, ShapeError
@@ -190,7 +190,7 @@ def make_plan(
         )
     if block and chosen != block:
         reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"
-    dtype, pairs = name_of(ops.dtype), order.pairs(n)
+    dtype, pairs = SCALARS[ops.dtype].name, order.pairs(n)
     matrix = ops.matrix_bytes(n, n)
     workspace = order.workspace(n, ops, block=chosen)
     return Plan(

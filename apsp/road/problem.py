@@ -189,10 +189,11 @@ def pose_array(
 ) -> Problem:
     """The problem of closing an array of the computing dtype: copied to the device and surveyed there."""
     target = device_of(array, device)
-    packed_on_the_way = target == "cuda" and array.dtype.kind == "b"  # in pieces, by the upload
+    boolean = dtypes.SCALARS[array.dtype].boolean
+    packed_on_the_way = target == "cuda" and boolean  # in pieces, by the upload
     if not move or device_of(array) == target or packed_on_the_way or not array.size:
         if move and memory is Memory.READ_ONLY:  # refuse before the survey if the result does not fit
-            require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
+            require(array.size // 8 if boolean else array.nbytes, target, where=where, hint=HINT)
         return Problem(array, s, target, memory, survey(array, s, where=where, null_undeclared=null_undeclared))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute on the device of A.")
     moved = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()

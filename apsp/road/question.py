@@ -265,10 +265,10 @@ class Question:
     @property
     def saturates(self) -> bool:
         """Whether an integer table that may saturate is wanted, as documented for matrix closures."""
-        dtype = self.dtype
-        if not self.wants.table or self.wants.remembers or dtype.kind != "i" or not self.semiring.mul.saturating:
+        record = dtypes.SCALARS[self.dtype]
+        if not self.wants.table or self.wants.remembers or not record.integer or not self.semiring.mul.saturating:
             return False
-        return self.longest >= np.iinfo(dtype).max
+        return self.longest >= record.high
 
     @cached_property
     def counting(self) -> float:

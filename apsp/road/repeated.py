@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast, survey
 from semiring.host.devices import UNCHANGED, is_plain, on_device
@@ -80,7 +81,7 @@ def repeat(question: Question) -> Any:
 def remember(question: Question, plan: Plan) -> None:
     """Cache the decision for a matrix closed unexamined, in one pivot block, or of sums."""
     problem = question.problem
-    examined = problem.may_diverge and (problem.semiring.idempotent or problem.dtype.kind != "f")
+    examined = problem.may_diverge and (problem.semiring.idempotent or not SCALARS[problem.dtype].floating)
     if problem.matrix is not question.source or problem.batch or examined or not problem.is_on_device:
         return
     ops = problem.bind(question.wants)

@@ -73,7 +73,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
         solved = _in_int32(problem, plan, request)
         if solved is not None:
             return solved
-    if problem.dtype.kind == "i" and not problem.nonnegative:
+    if dtypes.SCALARS[problem.dtype].integer and not problem.nonnegative:
         solved = _by_potentials(problem, plan, request)
         if solved is not None:
             return solved
@@ -130,7 +130,7 @@ def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     M = compressed(A, narrow)
     if M is None:
         return None
-    end = np.iinfo(narrow).max
+    end = dtypes.SCALARS[narrow].high
     seen = problem.seen._replace(least=max(problem.seen.least, -end - 1), greatest=min(problem.seen.greatest, end))
     if sign and problem.n * max(map(abs, finite(M, seen, sign))) >= end:
         return None
@@ -253,7 +253,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     ):
         return Solved(_by_ordinals(problem, request), plan, clock() - start, {})
     require(plan.beside_bytes if problem.memory is Memory.READ_ONLY else 0, problem.device, where="closure", hint=HINT)
-    examined = problem.may_diverge and (problem.semiring.idempotent or problem.dtype.kind == "i")
+    examined = problem.may_diverge and (problem.semiring.idempotent or dtypes.SCALARS[problem.dtype].integer)
     apart = examined or fixed or ops.grain > 1 or problem.n > ops.pivot
     if apart or not problem.is_on_device or not problem.matrix.size:
         D = _one_by_one(problem, request)

@@ -15,8 +15,6 @@ from ..host.types import Array, DType, Scalar
 from . import dtypes
 from .records import Semiring
 
-#: Integer dtypes whose largest value stands for ∞.
-_WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
 #: Kinds of non-numeric dtypes: complex, objects, texts, bytes, dates, durations.
 _NO_NUMBERS = "cOUSMm"
 #: Below this, float64 represents every integer.
@@ -118,24 +116,24 @@ def _converted(
     with np.errstate(all="ignore"):
         out = array.astype(target)
     source = array.dtype.newbyteorder("=")
-    if target.kind == "i":
-        info = np.iinfo(target)
+    record = dtypes.SCALARS[target]
+    if record.integer:
         if source.kind == "f":
-            finite = xp.isfinite(array)
-            wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array <= info.min))
-            top, bottom = array == math.inf, array == -math.inf
-            out[top], out[bottom] = info.max, info.min
+            top, bottom, fraction = array == math.inf, array == -math.inf, array != xp.floor(array)
             # NaN, and infinities outside the semiring, would become ordinary numbers.
             outside = xp.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
             requirement = f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}"
             hint = f"A missing edge is the semiring's zero, {semiring.zero}."
             _refuse(array, outside, origin, requirement, hint, DomainError)
-        elif xp is np and array.size and _between(array, np.iinfo(source), info):
+        elif xp is np and array.size and _between(array, np.iinfo(source), np.iinfo(target)):
             return out  # none stands for ∞, and all fit
         else:
-            top, bottom = _ends(source, xp, array)
-            wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
-            out[top], out[bottom] = info.max, info.min
+            top, bottom, fraction = *_ends(source, xp, array), False
+        low, high = record.bounds
+        wrong = ~top & ~bottom & (fraction | (array >= high) | (array <= low))
+        out[top], out[bottom] = high, record.low
+        if -math.inf not in record.infinities:
+            wrong |= bottom
         _refuse(array, wrong, origin, f"{where}: {target} must hold every entry exactly")
     elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
@@ -160,11 +158,11 @@ def _between(array: np.ndarray, *ends: np.iinfo) -> bool:
 
 def _ends(source: np.dtype, xp: ModuleType, array: Array) -> tuple[Scalar, Scalar]:
     """Masks of +∞ and −∞ in an integer array."""
-    if source not in _WITH_INFINITY:
-        none = xp.zeros(array.shape, dtype=bool)
-        return none, none
-    info = np.iinfo(source)
-    return array == info.max, array == info.min
+    record = dtypes.SCALARS.get(source)
+    ends = record.infinities if record and record.entries else {}
+    none = xp.zeros(array.shape, dtype=bool)
+    top, bottom = (array == ends[x] if x in ends else none for x in (math.inf, -math.inf))
+    return top, bottom
 
 
 def _rounded(integers: Array, floats: Array, finite: Array) -> Array:

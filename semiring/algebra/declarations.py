@@ -13,6 +13,7 @@ import numpy as np
 from ..host.errors import AlgebraError
 from ..host.signals import undisturbed
 from ..host.types import Function, Scalar, Values
+from .dtypes import SCALARS
 
 if TYPE_CHECKING:
     from .records import Op, Semiring
@@ -30,19 +31,8 @@ def require_representable(value: Any, dtype: str, what: str) -> None:
     if not (isinstance(value, (int, float, np.number, np.bool_)) and value == value):
         raise AlgebraError(f"{what} must be a number, got {value!r}.")
     value = value.item() if isinstance(value, np.generic) else value  # NumPy would compare it in its own dtype
-    kind, (low, high) = np.dtype(dtype).kind, _ends(np.dtype(dtype))
-    infinite = kind != "b" and math.isinf(value)
-    if not infinite and not (low <= value <= high and (kind == "f" or value == int(value))):
+    if not SCALARS[np.dtype(dtype)].holds(value):
         raise AlgebraError(f"{what} must be a number that {dtype} holds, got {value!r}. Leave {dtype} out of dtypes.")
-
-
-def _ends(dtype: np.dtype) -> tuple[Scalar, Scalar]:
-    if dtype.kind == "b":
-        return False, True
-    if dtype.kind == "i":
-        return np.iinfo(dtype).min, np.iinfo(dtype).max
-    most = float(np.finfo(dtype).max)
-    return -most, most
 
 
 def require_interval(domain: Any, neutral: Values, what: str) -> None:

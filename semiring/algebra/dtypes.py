@@ -1,17 +1,90 @@
-"""∞ and 0 in each dtype, resolution of dtypes, and partition of arrays into small parts."""
+"""Records of dtypes, ∞ and 0 in each, resolution of dtypes, and partition of arrays into small parts.
+
+A dtype is one row of `SCALARS`. A dtype without a row, or whose row has nothing for a backend, is refused.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..host.errors import DomainError, DTypeError
-from ..host.types import Array, DType
-from .records import Semiring
+from ..host.types import Array, DType, Scalar
+
+if TYPE_CHECKING:
+    from .records import Semiring
+
+
+class DTypeRecord:
+    """Numbers of one dtype.
+
+    Of integers the ends stand for infinities: the greatest for ∞, the least for −∞ if the dtype is signed.
+
+    name : NumPy's
+    cpu : whether numba kernels are compiled for it
+    cuda : C++ types in memory, in a register, and for saturating operations; () if there are no kernels
+    entries : whether semirings may be defined on it
+    boolean, integer, floating, signed : its kind
+    order : comparison by LLVM: "s" signed integers, "u" unsigned, "f" floats; "" if there are no kernels
+    low, high : least and greatest number, infinities included
+    infinities : what stands for them, of integers
+    bounds : of integers, finite ones lie strictly between
+    eps : relative spacing of numbers; 0 where they are exact
+    """
+
+    low: Scalar
+    high: Scalar
+
+    def __init__(self, name: str, cuda: tuple[str, ...] = (), *, cpu: bool = True, entries: bool = True) -> None:
+        dtype = np.dtype(name)
+        self.name, self.cuda, self.entries = name, cuda, entries
+        self.boolean, self.integer = dtype.kind == "b", dtype.kind in "iu"
+        self.floating, self.signed = dtype.kind == "f", dtype.kind in "if"
+        self.order = ("f" if self.floating else "s" if self.signed else "u") if cpu else ""
+        self.low, self.high = (-math.inf, math.inf) if self.floating else (False, True)
+        self.eps = float(np.finfo(dtype).eps) if self.floating else 0.0
+        self.infinities: dict[float, int] = {}
+        if self.integer:
+            self.low, self.high = np.iinfo(dtype).min, np.iinfo(dtype).max
+            self.infinities = {math.inf: self.high} | ({-math.inf: self.low} if self.signed else {})
+        self.bounds = self.infinities.get(-math.inf, -1), self.high
+
+    def holds(self, value: float) -> bool:
+        """Whether a Python number is one of the dtype, rounded if floating."""
+        if self.floating:
+            return math.isinf(value) or abs(value) <= float(np.finfo(self.name).max)
+        return value in self.infinities or (self.low <= value <= self.high and value == int(value))
+
+
+class _Table(dict[np.dtype, DTypeRecord]):
+    """Records by dtype, in either byte order; DTypeError for dtypes without one."""
+
+    def __missing__(self, dtype: DType) -> DTypeRecord:
+        found = self.get(np.dtype(dtype).newbyteorder("="))
+        if found is None:
+            known = ", ".join(x.name for x in self.values() if x.entries)
+            raise DTypeError(
+                f"dtype: entries must be of {known}, got {dtype}. Convert the array first, as by A.astype('float64')."
+            )
+        return found
+
+
+SCALARS = _Table(
+    (np.dtype(record.name), record)
+    for record in (
+        DTypeRecord("int8", ("signed char", "int", "int"), cpu=False, entries=False),  # hop counts
+        DTypeRecord("int16", ("short", "int", "int")),
+        DTypeRecord("int32", ("int", "int", "long long")),
+        DTypeRecord("int64", ("long long", "long long", "__int128")),
+        DTypeRecord("float32", ("float", "float", "float")),
+        DTypeRecord("float64", ("double", "double", "double")),
+        DTypeRecord("bool", ("bool", "int", "int")),
+    )
+)
 
 
 def encode(value: Any, dtype: DType) -> Any:
@@ -23,9 +96,8 @@ def encode(value: Any, dtype: DType) -> Any:
     32767
     """
     dtype = np.dtype(dtype)
-    if dtype.kind == "i" and isinstance(value, float) and math.isinf(value):
-        info = np.iinfo(dtype)
-        return dtype.type(info.max if value > 0 else info.min)
+    if isinstance(value, float) and math.isinf(value):
+        value = SCALARS[dtype].infinities.get(value, value)
     return dtype.type(value)
 
 
@@ -35,12 +107,6 @@ def zero(semiring: Semiring, dtype: DType) -> Any:
 
 def one(semiring: Semiring, dtype: DType) -> Any:
     return encode(semiring.one, dtype)
-
-
-@cache
-def name(dtype: np.dtype) -> str:
-    """Cached dtype name; NumPy computes it slowly."""
-    return dtype.name
 
 
 def plain(dtype: DType) -> np.dtype:
@@ -89,7 +155,7 @@ def resolve(semiring: Semiring, dtype: DType, natural: Any = None, *, where: str
 
 def _weighed(semiring: Semiring) -> str:
     """NumPy expression in which True weighs 1, as unweighted edges do, and False is the zero."""
-    target = max(of(semiring), key=lambda dtype: (dtype.kind == "f", dtype.itemsize))
+    target = max(of(semiring), key=lambda dtype: (SCALARS[dtype].floating, dtype.itemsize))
     nil = zero(semiring, target).item()
     shown = repr(nil) if math.isfinite(nil) else "np.inf" if nil > 0 else "-np.inf"
     text = f"np.where(A, {target.type(1).item()!r}, {shown})"
@@ -126,19 +192,24 @@ TOGETHER = 1 << 16
 
 def largest_finite(A: Array) -> float:
     """Largest |entry| that is not infinite; 0 if there is none."""
-    ends: tuple[float, float] = (-math.inf, math.inf)
-    if A.dtype.kind == "i":
-        ends = (np.iinfo(A.dtype).min, np.iinfo(A.dtype).max)
-    largest = 0.0
+    return float(max(map(abs, hull(A, SCALARS[A.dtype].infinities.values() or (math.inf, -math.inf)))))
+
+
+def hull(A: Array, without: Collection[float]) -> tuple[Scalar, Scalar]:
+    """Least and greatest of 0 and of the entries other than `without`."""
+    least, greatest = 0, 0
     for part in parts(A):
-        if not part.size:
-            continue
-        low, high = part.min(), part.max()
-        if low == ends[0] or high == ends[1]:
-            finite = part[(part != ends[0]) & (part != ends[1])]
-            low, high = (finite.min(), finite.max()) if finite.size else (0, 0)
-        largest = max(largest, abs(float(low)), abs(float(high)))
-    return largest
+        low, high = _ends(part)
+        if low in without or high in without:
+            for x in without:
+                part = part[part != x]
+            low, high = _ends(part)
+        least, greatest = min(least, low), max(greatest, high)
+    return least, greatest
+
+
+def _ends(A: Array) -> tuple[Scalar, Scalar]:
+    return (A.min().item(), A.max().item()) if A.size else (0, 0)
 
 
 def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[Any, ...]]:

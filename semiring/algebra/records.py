@@ -30,11 +30,11 @@ from .declarations import (
     require_representable,
     same,
 )
+from .dtypes import SCALARS
 
 FLOATS = ("float32", "float64")
 INTEGERS = ("int16", "int32", "int64")
 NUMBERS = (*INTEGERS, *FLOATS)
-DTYPES = (*NUMBERS, "bool")
 
 #: NumPy ufunc of each vector instruction, and which operand it selects, if any.
 _INSTRUCTIONS: dict[str, tuple[np.ufunc, str | None]] = {
@@ -257,10 +257,11 @@ class Semiring:
                 )
         if not self.samples:
             raise AlgebraError(f"{where}: samples must hold a few values for check_axioms, got none.")
-        unknown = [name for name in self.dtypes if name not in DTYPES]
+        known = [record.name for record in SCALARS.values() if record.entries]
+        unknown = [name for name in self.dtypes if name not in known]
         if unknown or not self.dtypes:
             came = ", ".join(map(str, unknown)) or "none"
-            raise AlgebraError(f"{where}: dtypes must be among {', '.join(DTYPES)}, got {came}.")
+            raise AlgebraError(f"{where}: dtypes must be among {', '.join(known)}, got {came}.")
         if not (isinstance(self.tolerance, (int, float)) and self.tolerance >= 0):
             raise AlgebraError(f"{where}: tolerance must be a number of at least 0, got {self.tolerance!r}.")
         if self.series not in (None, "real", "positive"):

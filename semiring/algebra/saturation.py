@@ -23,20 +23,13 @@ FLOATS = "Pass floats, which round; a missing edge is then infinite."
 
 def extremes(A: Array, s: Semiring) -> tuple[int, int]:
     """Least and greatest of integers and 0, without the semiring's zero."""
-    least = greatest = 0
-    zero = dtypes.zero(s, A.dtype)
-    for part in dtypes.parts(A):
-        low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
-        if zero in (low, high):
-            rest = part[part != zero]
-            low, high = (int(rest.min()), int(rest.max())) if rest.size else (0, 0)
-        least, greatest = min(least, low), max(greatest, high)
-    return least, greatest
+    return dtypes.hull(A, (dtypes.zero(s, A.dtype),))
 
 
 def wider(most: int, s: Semiring) -> np.dtype | None:
     """Narrowest integer dtype of the semiring for ±most besides its ends; None if there is none."""
-    return next((t for t in dtypes.of(s) if t.kind == "i" and most < np.iinfo(t).max), None)
+    records = (dtypes.SCALARS[t] for t in dtypes.of(s))
+    return next((np.dtype(x.name) for x in records if x.integer and x.signed and most < x.high), None)
 
 
 def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1) -> np.dtype:
@@ -46,14 +39,14 @@ def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1
     enough.
     """
     dtype: np.dtype = factors[0].dtype
-    if dtype.kind != "i" or not s.mul.saturating or len(factors) * times < 3:
+    if not dtypes.SCALARS[dtype].integer or not s.mul.saturating or len(factors) * times < 3:
         return dtype
     ends = [extremes(X, s) for X in factors]
     if min(low for low, _ in ends) == 0 or (s.mul.ufunc is np.add and max(high for _, high in ends) == 0):
         return dtype
     sizes = [max(-low, high) for low, high in ends]
     most = sum(sizes) * times if s.mul.ufunc is np.add else math.prod(sizes) ** min(times, 64)
-    if most < np.iinfo(dtype).max:
+    if most < dtypes.SCALARS[dtype].high:
         return dtype
     found = wider(most, s)
     if found is None:
@@ -82,10 +75,10 @@ def widened(A: Array, dtype: np.dtype, s: Semiring) -> Array:
 
 def narrowed(D: Array, dtype: np.dtype, out: Array = None) -> Array:
     """Integers clamped to a narrower dtype, into `out` or new memory."""
-    info = np.iinfo(dtype)
+    record = dtypes.SCALARS[dtype]
     out = module(D).empty(D.shape, dtype) if out is None else out
     for index in dtypes.chunks(D.shape):
-        out[index] = D[index].clip(info.min, info.max)
+        out[index] = D[index].clip(record.low, record.high)
     return out
 
 
@@ -102,9 +95,9 @@ def compressed(A: Array, dtype: np.dtype) -> Array:
 
 def expanded(D: Array, dtype: np.dtype, out: Array = None) -> Array:
     """Integers in a wider dtype, ends mapped to ends, into `out` or new memory."""
-    few, many = np.iinfo(D.dtype), np.iinfo(dtype)
+    few, many = dtypes.SCALARS[D.dtype].infinities, dtypes.SCALARS[dtype].infinities
     out = module(D).empty(D.shape, dtype) if out is None else out
     out[...] = D
-    out[D == few.min] = many.min
-    out[D == few.max] = many.max
+    for x, end in few.items():
+        out[D == end] = many[x]
     return out

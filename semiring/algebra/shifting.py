@@ -7,6 +7,7 @@ integer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..host.devices import module
 from ..host.types import Array
-from .dtypes import TOGETHER, chunks, zero
+from .dtypes import SCALARS, TOGETHER, chunks, zero
 from .records import Semiring
 from .survey import Survey
 
@@ -43,7 +44,7 @@ class Shift(NamedTuple):
         for part in _parts(X):
             # The zero is at the end of the dtype, and 0 between offset and zero: their distance is that end or more.
             x = (X[part] - shift if self.sign > 0 else shift - X[part]).view(unsigned)
-            if infinity <= np.iinfo(X.dtype).max:
+            if infinity <= SCALARS[X.dtype].high:
                 new[part] = np.minimum(x, unsigned.type(infinity))
             else:  # a wider dtype
                 new[part] = np.where(X[part] == absent(X.dtype, self.sign), dtype.type(infinity), x.astype(dtype))
@@ -70,8 +71,7 @@ class Shift(NamedTuple):
 
 def absent(dtype: np.dtype, sign: int) -> int:
     """End of an integer dtype that represents the semiring's zero."""
-    info = np.iinfo(dtype)
-    return int(info.max if sign > 0 else info.min)
+    return SCALARS[dtype].infinities[sign * math.inf]
 
 
 def _parts(X: Array) -> Sequence[tuple[slice, ...]]:
@@ -86,8 +86,8 @@ def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift 
     if sign is None:
         return None
     (low_a, high_a), (low_b, high_b) = (finite(X, look, sign) for X, look in zip((A, B), looks, strict=True))
-    info = np.iinfo(A.dtype)
-    if low_a + low_b <= info.min or high_a + high_b >= info.max:
+    record = SCALARS[A.dtype]
+    if low_a + low_b <= record.low or high_a + high_b >= record.high:
         return None
     if sign > 0:
         left, right = min(low_a, 0), min(low_b, 0)
@@ -98,7 +98,8 @@ def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift 
 
 def sign_of(s: Semiring, dtype: np.dtype) -> int | None:
     """1 or −1 where integers are lengths of which ⊕ keeps the least or the greatest; else None."""
-    if dtype.kind != "i" or not s.lengths:
+    record = SCALARS[dtype]
+    if not (record.integer and record.signed and s.lengths):
         return None
     sign = 1 if s.add.selects == "least" else -1
     return sign if zero(s, dtype) == absent(dtype, sign) else None
@@ -106,10 +107,10 @@ def sign_of(s: Semiring, dtype: np.dtype) -> int | None:
 
 def finite(X: Array, look: Survey, sign: int) -> tuple[int, int]:
     """Least and greatest entry without the semiring's zero; (0, 0) if none."""
-    info, least, greatest = np.iinfo(X.dtype), int(look.least), int(look.greatest)
+    record, least, greatest = SCALARS[X.dtype], int(look.least), int(look.greatest)
     # One past the end that stands for ∞ wraps to the other end.
-    if sign > 0 and greatest == info.max:
+    if sign > 0 and greatest == record.high:
         greatest = max(int((X[part] + X.dtype.type(1)).max()) for part in _parts(X)) - 1
-    elif sign < 0 and least == info.min:
+    elif sign < 0 and least == record.low:
         least = min(int((X[part] - X.dtype.type(1)).min()) for part in _parts(X)) + 1
-    return (least, greatest) if info.min < greatest and least < info.max else (0, 0)
+    return (least, greatest) if record.low < greatest and least < record.high else (0, 0)

@@ -13,7 +13,7 @@ import numpy as np
 from ..host.errors import DomainError
 from ..host.types import Array
 from .catalog import CATALOG
-from .dtypes import chunks, parts, zero
+from .dtypes import SCALARS, chunks, parts, zero
 from .records import Semiring
 
 #: Number of entries below which a call costs more than its work.
@@ -50,7 +50,7 @@ def survey(
     said which entries are missing edges: also look for zeros off the diagonal. bounds: least and greatest entry of a
     host array, if known.
     """
-    if A.size == 0 or A.dtype.kind == "b":
+    if A.size == 0 or SCALARS[A.dtype].boolean:
         return Survey(0, 1 if A.size else 0, True)
     A = A if A.ndim else A.reshape(1)
     if isinstance(A, np.ndarray):
@@ -82,7 +82,7 @@ def surveys(arrays: Sequence[Array], semiring: Semiring, *, where: str) -> Calla
 
     Must be waited for before this thread's next survey.
     """
-    if all(A.size and A.dtype.kind != "b" and not isinstance(A, np.ndarray) for A in arrays):
+    if all(A.size and not SCALARS[A.dtype].boolean and not isinstance(A, np.ndarray) for A in arrays):
         return _survey_on_device(arrays, semiring, where)
     found = [survey(A, semiring, where=where) for A in arrays]
     return lambda: found
@@ -117,9 +117,9 @@ def _null(
     missing: int | None = None,
 ) -> tuple[bool, bool]:
     """(ambiguous, declared) of A; entries are counted only if its least and greatest leave the question open."""
-    if semiring.zero == 0:
+    none = SCALARS[A.dtype].infinities.get(semiring.zero, semiring.zero)
+    if none == 0:
         return False, False  # 0 is no edge
-    none = zero(semiring, A.dtype) if A.dtype.kind == "i" else semiring.zero
     declared = bool(least <= none <= greatest) and off_diagonal(A, none, first, missing)
     return not declared and least <= 0 <= greatest and off_diagonal(A, 0, first, zeros), declared
 
@@ -136,8 +136,7 @@ def _check_domain(
     A: Array, least: float, greatest: float, semiring: Semiring, where: str, first: tuple[int, ...]
 ) -> None:
     low, high = semiring.domain
-    # An integer dtype has no infinities of its own: its ends stand for them, and open ends exclude nothing.
-    closed = A.dtype.kind == "i"
+    closed = SCALARS[A.dtype].integer  # ends stand for infinities, and open ends exclude nothing
     below = least < low or (semiring.open_low and least == low and not closed)
     above = greatest > high or (semiring.open_high and greatest == high and not closed)
     if below or above or math.isnan(least) or math.isnan(greatest):
@@ -158,7 +157,7 @@ def _survey_on_host(
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):
         nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in parts(A))
-    if nonnegative and -math.inf in (semiring.zero, semiring.one) and A.dtype.kind == "f":
+    if nonnegative and -math.inf in (semiring.zero, semiring.one) and SCALARS[A.dtype].floating:
         # −0 is not below 0, but its bit pattern is below that of −∞, which variants over −∞ rely on.
         nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
     return Survey(
@@ -181,7 +180,7 @@ def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
 
     Where an integer represents −∞ no such walk may exceed half of the dtype's range.
     """
-    most = math.inf if dtype.kind != "i" or semiring.zero != -math.inf else np.iinfo(dtype).max // 2
+    most = math.inf if not SCALARS[dtype].integer or semiring.zero != -math.inf else SCALARS[dtype].high // 2
     return seen.nonnegative and seen.greatest * edges <= most
 
 

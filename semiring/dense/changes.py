@@ -52,7 +52,7 @@ def follow(D: Array, A: Array, changes: Weights, s: Semiring, *, threads: int | 
     All in D's dtype, D C-contiguous. None, with D spoilt unless there is one change, if the matrix is to be closed
     anew: where that is cheaper, ⊕ does not select, sums might leave the integers, or a cycle might beat `one`.
     """
-    if s.add.selects is None or (D.dtype.kind == "f" and s.mul.selects is None and Lengths.of(s) is None):
+    if s.add.selects is None or (dtypes.SCALARS[D.dtype].floating and s.mul.selects is None and Lengths.of(s) is None):
         return None
     old, table = _entries(A, list(changes)), _Table(D, s, len(changes))
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
@@ -71,9 +71,9 @@ class _Table:
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
         lengths, self.relative = Lengths.of(s), False
-        if D.dtype.kind == "f" and lengths is not None:
+        if dtypes.SCALARS[D.dtype].floating and lengths is not None:
             # Up to n sums on the way, each at most twice as long as a walk over the arc, are rounded by eps / 2.
-            self.slack, self.relative = 4 * self.n * float(np.finfo(D.dtype).eps), lengths.logarithmic
+            self.slack, self.relative = 4 * self.n * dtypes.SCALARS[D.dtype].eps, lengths.logarithmic
         several = arcs > 1 and self.slack and not self.relative
         self.far = dtypes.largest_finite(D) if several else math.inf  # no distance is longer
 
@@ -87,7 +87,8 @@ class _Table:
 
     def _leaves(self, longest: float) -> bool:
         """Whether a sum might leave the integers."""
-        return self.D.dtype.kind == "i" and self.s.mul.saturating and longest >= np.iinfo(self.D.dtype).max
+        record = dtypes.SCALARS[self.D.dtype]
+        return record.integer and self.s.mul.saturating and longest >= record.high
 
     def affords(self, better: int, worse: int) -> bool:
         """Whether that many arcs might take less time than a closure."""
@@ -102,7 +103,7 @@ class _Table:
         D = self.D
         if not self._beats(w, D[u, v].item()):
             return True
-        if not self._spend(self.arc[0]) or (D.dtype.kind == "i" and self._leaves(self._longest(u, v, w))):
+        if not self._spend(self.arc[0]) or (dtypes.SCALARS[D.dtype].integer and self._leaves(self._longest(u, v, w))):
             return False
         found = self._arc(u, v, w).gain()
         self.found += found

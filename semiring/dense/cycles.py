@@ -74,7 +74,7 @@ class Lengths:
         A sum is off by eps · |x| an edge, exact for integers. A product is off by a factor of 1 + eps an edge, eps in
         its logarithm, which is itself rounded.
         """
-        eps = float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
+        eps = dtypes.SCALARS[dtype].eps
         if self.logarithmic:
             return allowed * max(eps, _EPS), allowed * 2 * _EPS
         return 0.0, allowed * eps
@@ -89,7 +89,7 @@ class Lengths:
         True
         """
         if not self.logarithmic:
-            return bool(A.dtype.kind == "i")
+            return dtypes.SCALARS[A.dtype].integer
         longest = 0  # in powers of two: that of the largest edge out of each vertex
         for part in dtypes.parts(A):
             edges = np.isfinite(part) & (part != 0)
@@ -122,7 +122,7 @@ class Lengths:
         >>> tropical.rounding(np.array([1e6, 3.0, -1000004.0]))
         (-1.0, False)
         """
-        if edges.dtype.kind == "i" and not self.logarithmic:
+        if dtypes.SCALARS[edges.dtype].integer and not self.logarithmic:
             length = int(self.sign) * sum(edges.tolist())
             return float(length), length >= 0
         x = edges.astype(np.float64)
@@ -152,7 +152,7 @@ class Tolerance:
         length, rounding = self.lengths.rounding(edges)
         if self.most is not None:
             return length, length >= -self.most
-        if rounding or self.lengths.logarithmic or edges.dtype.kind == "i":
+        if rounding or self.lengths.logarithmic or dtypes.SCALARS[edges.dtype].integer:
             return length, rounding
         part = float(np.ptp(np.concatenate([[0.0], edges.astype(np.float64).cumsum()])))
         return length, length >= -2 * math.sqrt(len(edges)) * float(self._rounded(part, edges.dtype))
@@ -166,7 +166,7 @@ class Tolerance:
         return granted if self.lengths.logarithmic or not rate else self._rounded(np.abs(length), dtype)
 
     def _rounded(self, size: Any, dtype: DType) -> Array:
-        eps = float(np.finfo(dtype).eps)
+        eps = dtypes.SCALARS[dtype].eps
         return np.maximum(eps * size, np.minimum(eps, math.sqrt(eps) * size))
 
 

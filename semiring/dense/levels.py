@@ -166,12 +166,13 @@ def common_unit(lengths: np.ndarray) -> Scalar:
 def _fits(unit: Scalar) -> bool:
     """Whether the dtype holds MOST units; integers must also fit float64."""
     most = (MOST + 2) * abs(float(unit))
-    return most < (float(np.finfo(unit.dtype).max) if unit.dtype.kind == "f" else min(np.iinfo(unit.dtype).max, 2**53))
+    record = dtypes.SCALARS[unit.dtype]
+    return most < (float(np.finfo(unit.dtype).max) if record.floating else min(record.high, 2**53))
 
 
 def _exact(unit: Scalar) -> bool:
     """Whether sums of MOST units are exact."""
-    if unit.dtype.kind != "f":
+    if not dtypes.SCALARS[unit.dtype].floating:
         return True
     numerator = abs(unit.item()).as_integer_ratio()[0]
     return (numerator // (numerator & -numerator)) * (MOST + 2) < 2 ** (np.finfo(unit.dtype).nmant + 1)

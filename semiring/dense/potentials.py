@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.dtypes import TOGETHER, chunks
+from ..algebra.dtypes import SCALARS, TOGETHER, chunks
 from ..algebra.records import Semiring
 from ..algebra.shifting import absent, finite, sign_of
 from ..algebra.survey import Survey
@@ -34,7 +34,7 @@ class Potentials(NamedTuple):
 
     def reweight(self, A: Array) -> None:
         """A ← A′, the lengths ℓ′, in place; the greatest integer for missing edges."""
-        infinity, zero = int(np.iinfo(A.dtype).max), A.dtype.type(absent(A.dtype, self.sign))
+        infinity, zero = SCALARS[A.dtype].high, A.dtype.type(absent(A.dtype, self.sign))
         if not isinstance(A, np.ndarray):
             from ..kernels.cuda.dense.lengths import to_lengths
 
@@ -54,7 +54,7 @@ class Potentials(NamedTuple):
 
         A shortest walk that does not fit extends one that does by less than an edge.
         """
-        infinity, zero = int(np.iinfo(D.dtype).max), D.dtype.type(absent(D.dtype, self.sign))
+        infinity, zero = SCALARS[D.dtype].high, D.dtype.type(absent(D.dtype, self.sign))
         if not isinstance(D, np.ndarray):
             import cupy
 
@@ -82,7 +82,7 @@ def potentials_of(A: Array, look: Survey, s: Semiring) -> Potentials | None:
     sign, n = sign_of(s, A.dtype), len(A)
     if sign is None or n < SMALLEST["cpu" if isinstance(A, np.ndarray) else "cuda"]:
         return None
-    most = int(np.iinfo(A.dtype).max)
+    most = SCALARS[A.dtype].high
     low, high = finite(A, look, sign)
     low, high = (low, high) if sign > 0 else (-high, -low)
     floor = max(0, high, -low) - most + 1  # of all h, so that no sum wraps
@@ -118,7 +118,7 @@ def _search(A: Array, sign: int, floor: int) -> tuple[Array, int] | None:
             near[:] = False
             relaxed: Any = rows if 2 * len(chosen) > len(near) else chosen  # of a slice nothing is copied
             part, high = A[relaxed], h[relaxed, None]
-            lengths = part + high if sign > 0 else high - np.maximum(part, -np.iinfo(A.dtype).max)
+            lengths = part + high if sign > 0 else high - np.maximum(part, -SCALARS[A.dtype].high)
             best = lengths.min(axis=0)
             changed |= best < h
             np.minimum(h, best, out=h)

@@ -10,7 +10,7 @@ import numpy as np
 from ..algebra import dtypes
 from ..algebra.catalog import min_plus
 from ..algebra.conversion import conform
-from ..algebra.records import Semiring
+from ..algebra.records import INTEGERS, Semiring
 from ..algebra.saturation import compares, compressed, expanded
 from ..algebra.shifting import shift_of
 from ..algebra.survey import Survey, fast, surveys
@@ -121,12 +121,12 @@ def by_lengths(
 ) -> bool:
     """C ← A ⊗ B of integers as lengths ≥ 0 in the narrowest dtype that holds all sums; False where none does."""
     shift = shift_of(A, B, looks[:2], s) if A.size and B.size else None
-    if shift is None or shift.longest >= np.iinfo(C.dtype).max:
+    if shift is None or shift.longest >= dtypes.SCALARS[C.dtype].high:
         return False
-    dtype = next(d for d in map(np.dtype, ("int16", "int32", "int64")) if shift.longest < np.iinfo(d).max)
+    dtype = next(d for d in map(np.dtype, INTEGERS) if shift.longest < dtypes.SCALARS[d].high)
     size = (A.size + B.size + C.size) * dtype.itemsize
     memory.require(size, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
-    infinity = np.iinfo(dtype).max
+    infinity = dtypes.SCALARS[dtype].high
     left, right = (shift.lengths(X, by, dtype, infinity) for X, by in ((A, shift.left), (B, shift.right)))
     sums = C if dtype == C.dtype else np.empty_like(C, dtype)
     ops = bind(min_plus, dtype, device=device, nonnegative=True, threads=threads)

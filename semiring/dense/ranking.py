@@ -41,7 +41,7 @@ class Ranking:
         self._product = not semiring.lengths and semiring.mul.ufunc is np.multiply
         begin, tails, weights = edges
         self._widest = not semiring.lengths and not self._product
-        self._exact = weights.dtype.kind in "bi" and not self._product
+        self._exact = not dtypes.SCALARS[weights.dtype].floating and not self._product
         self._none: Any = (np.iinfo(np.int64).max if self._widest else MOST) if self._exact else math.inf
         costs, heads = self._costs(weights), np.repeat(np.arange(len(begin) - 1), np.diff(begin))
         if self._exact and not self._widest and len(costs) and int(np.abs(costs).max()) > MOST // 4:
@@ -58,7 +58,7 @@ class Ranking:
         kept = order[used]
         self.begin = np.searchsorted(heads[kept], np.arange(len(begin))).astype(np.int64)
         self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
-        self.weights = weights[kept].astype(np.int64) if weights.dtype.kind == "i" else weights[kept]
+        self.weights = weights[kept].astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights[kept]
 
     @classmethod
     def of_arcs(cls, semiring: Semiring, arcs: tuple[np.ndarray, ...], n: int, *, where: str) -> Ranking:

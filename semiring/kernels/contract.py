@@ -161,7 +161,7 @@ class Backend(ABC):
         if len(A):
             add, one = self.semiring.add, dtypes.one(self.semiring, self.dtype)
             diagonal = self.diagonal(A)
-            if add.ufunc is not None and (add.selects or self.dtype.kind == "f"):
+            if add.ufunc is not None and (add.selects or dtypes.SCALARS[self.dtype].floating):
                 united = add.ufunc(diagonal, one)
             else:
                 united = np.array([add.python(x, one.item()) for x in diagonal.tolist()])

@@ -30,11 +30,11 @@ class Weighted:
     def longest(self) -> float:
         """Upper bound of a simple path's weight: the sum of the heaviest arc out of each vertex; exact for integers."""
         finite = self.weights != dtypes.zero(self.semiring, self.weights.dtype)
-        if self.weights.dtype.kind == "i":  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
+        if dtypes.SCALARS[self.weights.dtype].integer:  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
             sizes = np.abs(self.weights[finite].astype(np.int64)).view(np.uint64)
         else:
             sizes = np.abs(self.weights[finite])
-        most = np.zeros(self.n, np.uint64 if self.weights.dtype.kind == "i" else np.float64)
+        most = np.zeros(self.n, np.uint64 if sizes.dtype == np.uint64 else np.float64)
         np.maximum.at(most, self.tails[finite], sizes)
         return sum(most.tolist())
 
@@ -87,7 +87,7 @@ class Weighted:
         tails, heads, weights = self.tails[nonzero], self.heads[nonzero], self.weights[nonzero]
         length = lengths.of_entries(weights, np.nan)
         largest = float(np.abs(length).max(initial=0.0))
-        if dtype.kind == "i" and not lengths.logarithmic and largest * (self.n + 1) < 2.0**62:
+        if dtypes.SCALARS[dtype].integer and not lengths.logarithmic and largest * (self.n + 1) < 2.0**62:
             length = int(lengths.sign) * weights.astype(np.int64)  # exactly
         base, rate = lengths.slack(dtype, 1.0)
         slack = base + rate * np.abs(length) if tolerance is None else tolerance.slack(length, dtype, self.n)

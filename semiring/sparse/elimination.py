@@ -183,7 +183,7 @@ class Elimination(Queries):
         values = _values(weights, analysis, semiring, dtype)
         seen = survey(values, semiring, where=where)
         nonnegative = self._nonnegative = fast(seen, semiring, values.dtype, analysis.n)
-        if values.dtype.kind == "f":
+        if dtypes.SCALARS[values.dtype].floating:
             values = values + 0.0  # −0 sorts below 0 where bit patterns are compared
         self.n, self.semiring, self.dtype, self.analysis = analysis.n, semiring, values.dtype, analysis
         self._threads, self._check = int(threads), check
@@ -214,7 +214,7 @@ class Elimination(Queries):
         """Raise DivergenceError where a diagonal entry is past `one` by more than rounding."""
         if self.divergence is None:
             return
-        if values.dtype.kind == "f" and Lengths.of(self.semiring) is not None:
+        if dtypes.SCALARS[values.dtype].floating and Lengths.of(self.semiring) is not None:
             # Judge a walk by its own arcs: a slack that grows with the largest weight would hide true cycles.
             tails, heads = self.analysis.tails, self.analysis.heads
             Weighted(tails, heads, values, self.n, self.semiring).potentials(where="eliminate")
@@ -411,7 +411,7 @@ class Elimination(Queries):
             kept, changes = self._keep()
         except MemoryNeeded:
             return None
-        found = changes.changed(kept, arcs, values + 0.0 if self.dtype.kind == "f" else values)
+        found = changes.changed(kept, arcs, values + 0.0 if dtypes.SCALARS[self.dtype].floating else values)
         if found is None:
             return None
         made = Elimination.__new__(Elimination)
@@ -459,9 +459,7 @@ class Elimination(Queries):
     @property
     def slack(self) -> float:
         """Rounding allowance of a closed walk past `one`: height · eps · the largest weight; 0 for integers."""
-        if self.dtype.kind != "f" or not self.semiring.idempotent:
-            return 0.0
-        return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
+        return self.cost.height * dtypes.SCALARS[self.dtype].eps * self._largest if self.semiring.idempotent else 0.0
 
 
 #: Attributes shared by eliminations related by changes of few arcs.

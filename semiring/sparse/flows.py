@@ -54,7 +54,7 @@ def lengths_of(semiring: Semiring, weights: np.ndarray, n: int) -> tuple[np.ndar
     longest = max(float(own.max()), -float(own.min()))
     if not longest < 2.0**53:  # NaN neither
         return None
-    whole = weights.dtype.kind != "f"
+    whole = not dtypes.SCALARS[weights.dtype].floating
     precision = np.finfo(np.float64 if whole else weights.dtype)
     units = exact(own, n, precision.nmant + 1, longest, whole=whole)
     if units is not None:
@@ -198,7 +198,7 @@ class Flows:
             run(chunk, [(number,) for number in range(len(group))], self.threads)
             for worker in workers[: len(group)]:
                 worker.join(self)
-                if worker.most[2].view(np.int32).max() >= backward.SHORT and self.dtype.kind == "i":
+                if worker.most[2].view(np.int32).max() >= backward.SHORT and dtypes.SCALARS[self.dtype].integer:
                     return None
                 if worker.most[0].max() > (1.0 if self.slack else MANY) or (callable(asked) and worker.most[1].any()):
                     return False
@@ -266,7 +266,7 @@ class Flows:
 
     def _placed(self, lengths: np.ndarray) -> np.ndarray:
         """Lengths in the sweep's dtype; those too long for a best path become infinite."""
-        if self.dtype.kind == "f":
+        if dtypes.SCALARS[self.dtype].floating:
             return lengths
         return np.where(lengths < backward.SHORT, lengths, 2**31 - 1).astype(np.int32)
 
@@ -303,7 +303,7 @@ class _Worker:
         self.own = [aligned((max(1, S.height) * lanes,), d) for d in (flows.dtype, *[_F64] * 2)]
         self.which, self.keys = np.zeros((2, lanes), np.int32), np.empty((2, lanes), np.int64)
         self.near, self.walks = np.empty((2, lanes), flows.dtype), np.empty((2, lanes))
-        self.alike, self.whole = aligned((len(self.members),), _F64), flows.dtype.kind == "i"
+        self.alike, self.whole = aligned((len(self.members),), _F64), dtypes.SCALARS[flows.dtype].integer
         self.addresses = addresses(*self.own, self.alike, self.ends, self.most)
 
     def _members(self, members: np.ndarray) -> np.ndarray:

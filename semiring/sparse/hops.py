@@ -84,11 +84,13 @@ class Hops(Rows):
         where = "Hops"
         rows, cols, _, self.n = stored(A, n, where=where)
         self.dtype = np.dtype(dtype or ("int16" if self.n <= np.iinfo(np.int16).max else "int32"))
-        if self.dtype.kind not in "if" or self.dtype == np.float16:
-            raise DTypeError(f"{where}: dtype must be int8, int16, int32, int64, float32 or float64, got {self.dtype}.")
+        record = dtypes.SCALARS.get(self.dtype)
+        if record is None or not record.signed:
+            counting = ", ".join(x.name for x in dtypes.SCALARS.values() if x.signed)
+            raise DTypeError(f"{where}: dtype must be one of {counting}, got {self.dtype}.")
         #: First level that the dtype cannot represent: of integers, the greatest is infinity.
-        self.end = np.iinfo(self.dtype).max if self.dtype.kind == "i" else 2 ** (np.finfo(self.dtype).nmant + 1)
-        if self.dtype.kind == "f" and self.n > self.end:
+        self.end = record.high if record.integer else 2 ** (np.finfo(self.dtype).nmant + 1)
+        if record.floating and self.n > self.end:
             raise DTypeError(
                 f"{where}: dtype must hold {self.n - 1} hops, got {self.dtype}. Leave it out, or take int32."
             )

@@ -6,6 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from ..algebra.dtypes import SCALARS
 from ..kernels.cpu.code import machine_code
 from ..kernels.cpu.kinds import choose, semiring_of
 from ..kernels.cpu.routes import pairs
@@ -70,7 +71,7 @@ class Lazy:
     def search(self, u: int, v: int, edges: Edges) -> list[int] | None:
         self.stamp += 1
         (starts, heads, weights), previous, state = edges, self.walked, np.zeros(2, np.int64)
-        look, exact = code_of(self.kind).losses.address, self.d.dtype.kind == "i"
+        look, exact = code_of(self.kind).losses.address, SCALARS[self.d.dtype].integer
         lost, ends, found = np.empty(1024), np.empty((3, 1024), np.int32), -1
         while found < 0:
             count = int(state[0])
@@ -91,7 +92,7 @@ class Lazy:
     def walk_back(self, sources: np.ndarray, targets: np.ndarray, edges: Edges, counts: np.ndarray) -> np.ndarray:
         """Concatenated paths, their lengths into counts; implements `paths.predecessor_paths`."""
         (ends, tails, weights), look = edges, code_of(self.kind).inspect.address
-        equal = np.array([ALLOWED * np.finfo(self.d.dtype).eps if rounds(self.kind) else 0, 0], self.d.dtype)
+        equal = np.array([ALLOWED * SCALARS[self.d.dtype].eps if rounds(self.kind) else 0, 0], self.d.dtype)
         attain, also = np.empty((2, int(np.diff(ends).max(initial=1))), np.int32)
         queue, found, state = np.empty(PLATEAU, np.int32), np.empty(1, np.int32), np.array([0, self.stamp, -1])
         vertices, done = np.empty(64 * len(sources), np.int32), 0

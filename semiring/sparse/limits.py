@@ -30,7 +30,7 @@ def worst_pivot(diagonal: np.ndarray, semiring: Semiring, vertices: int) -> tupl
             gap = np.where(diagonal == one, 0.0, np.abs(diagonal.astype(np.float64) - one))
     elif not semiring.closed:  # no cycle has a star
         gap = np.where(diagonal == one, 0.0, math.inf)
-    elif diagonal.dtype.kind != "f":
+    elif not dtypes.SCALARS[diagonal.dtype].floating:
         return None
     else:
         with np.errstate(invalid="ignore"):
@@ -46,7 +46,7 @@ def _most(semiring: Semiring, diagonal: np.ndarray, vertices: int) -> float:
     """Star of the greatest number below `one` beyond rounding; ∞ where the semiring has no series."""
     if semiring.series is None:
         return math.inf
-    eps = float(np.finfo(diagonal.dtype).eps)
+    eps = dtypes.SCALARS[diagonal.dtype].eps
     size = abs(math.log(eps)) if semiring.mul.ufunc is np.add else 1.0  # logarithms near eps are rounded as large ones
     return float(semiring.closure_of(float(semiring.one) - vertices * eps * size))
 
@@ -83,7 +83,7 @@ def require_spectrum(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, 
     inside = label[tails] == label[heads]
     A = csr_array(coo_array((weights[inside].astype(np.float64), (tails[inside], heads[inside])), shape=(n, n)))
     sums = [np.asarray(abs(A).sum(axis=axis)).ravel() for axis in (0, 1)]
-    rounding = float(np.finfo(weights.dtype).eps)
+    rounding = dtypes.SCALARS[weights.dtype].eps
     for component in np.unique(label[tails[inside]]).tolist():
         members = np.flatnonzero(label == component)
         if min(float(s[members].max()) for s in sums) < 1 - len(members) * rounding:

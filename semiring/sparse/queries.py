@@ -440,7 +440,7 @@ class Queries(Pairs, Columns):
             part = columns[:, start : start + self._lanes]
             lanes = sweeper.lanes(part.shape[1])
             padded = np.full((self.n, lanes), dtypes.zero(self.semiring, self.dtype), self.dtype)
-            padded[:, : part.shape[1]] = part + 0.0 if self.dtype.kind == "f" else part
+            padded[:, : part.shape[1]] = part + 0.0 if dtypes.SCALARS[self.dtype].floating else part
             panel = aligned((self.n, lanes), self.dtype)
             sweeper.product(padded, panel, mirrored=mirrored)
             out[:, start : start + self._lanes] = panel[:, : part.shape[1]]

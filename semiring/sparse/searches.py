@@ -183,7 +183,7 @@ class Searches(Rows, Columns):
         lengths = Lengths.of(s)
         if lengths is None:
             return _ranked(values, s)
-        most = np.iinfo(dtype).max if dtype.kind == "i" else math.inf
+        most = dtypes.SCALARS[dtype].high
         largest = max(abs(float(self._low)), abs(float(self._high)))
         if self.n * largest >= most and self.n * dtypes.largest_finite(values) >= most and self._arcs.longest >= most:
             raise DTypeError(
@@ -195,7 +195,7 @@ class Searches(Rows, Columns):
             return _Form(s, values)
         arcs = self._arcs
         h = arcs.potentials(where=where) if potentials is None else np.asarray(potentials)
-        exact = dtype.kind == "i" and not lengths.logarithmic
+        exact = dtypes.SCALARS[dtype].integer and not lengths.logarithmic
         if exact and (h.dtype.kind != "i" or arcs.longest >= 2**61):
             raise DTypeError(
                 f"{where}: 64 bits must hold twice the longest walk, got {arcs.longest}. Pass a float dtype."
@@ -237,7 +237,7 @@ class Searches(Rows, Columns):
             weights = weights + np.int32(1)
         elif not lengths.logarithmic:
             weights = weights if lengths.sign > 0 else -weights
-        width = np.dtype(np.int32) if weights.dtype == np.int16 else weights.dtype
+        width = np.dtype(np.int32) if weights.itemsize == 2 else weights.dtype
         own = Lengths.of(self.semiring)
         logarithmic = own is not None and own.logarithmic
         form = Form(self.semiring, self.dtype, width, found.shift is not None, logarithmic, ranks=own is None)
@@ -377,11 +377,10 @@ class Searches(Rows, Columns):
 
     def _last_entry(self, limit: float) -> np.generic:
         """Worst entry within a limit, in `dtype`; the extremes of integers are infinite."""
-        if self.dtype.kind == "f":
+        if dtypes.SCALARS[self.dtype].floating:
             with np.errstate(over="ignore"):
                 return self.dtype.type(limit)
-        ends = np.iinfo(self.dtype)
-        within = min(max(limit, ends.min), ends.max)
+        within = min(max(limit, dtypes.SCALARS[self.dtype].low), dtypes.SCALARS[self.dtype].high)
         return self.dtype.type(math.floor(within) if self.semiring.add.selects == "least" else math.ceil(within))
 
     def to_dense(

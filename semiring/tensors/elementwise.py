@@ -45,7 +45,7 @@ class Arrays:
     def times(self, X: Array, Y: Array) -> Matrix:
         """x ⊗ y elementwise; shapes broadcast."""
         mul = self.semiring.mul
-        if X.dtype.kind == "i" and mul.saturating:
+        if mul.saturating and dtypes.SCALARS[X.dtype].integer:
             return _saturating(X, Y, self.semiring)
         if mul.ufunc is not None:
             return module(X).asarray(getattr(module(X), mul.ufunc.__name__)(X, Y))  # NumPy returns a scalar for no axes
@@ -58,9 +58,9 @@ class Arrays:
         shape = tuple(X.shape[axis] for axis in left)
         if not X.size:
             return xp.full(shape, dtypes.zero(s, X.dtype), X.dtype)
-        if s.add.ufunc is np.logaddexp and X.dtype.kind == "f":
+        if s.add.ufunc is np.logaddexp and dtypes.SCALARS[X.dtype].floating:
             return logsumexp(xp, X, tuple(axes))
-        if s.add.ufunc in REDUCTIONS and not (s.add.saturating and X.dtype.kind == "i"):
+        if s.add.ufunc in REDUCTIONS and not (s.add.saturating and dtypes.SCALARS[X.dtype].integer):
             found = getattr(X, REDUCTIONS[s.add.ufunc])(axis=tuple(axes))
             return xp.asarray(found, X.dtype)
         rows = self.permuted(X, (*left, *axes)).reshape(math.prod(shape), -1)
@@ -83,27 +83,27 @@ def logsumexp(xp: ModuleType, X: Matrix, axes: tuple[int, ...], fixed: Any = lam
 
 def _saturating(X: Array, Y: Array, s: Semiring) -> Matrix:
     """x ⊗ y of integers: clamped at the ends, which stand for ∞, and zero absorbs."""
-    xp, info, zero = module(X), np.iinfo(X.dtype), dtypes.zero(s, X.dtype)
+    xp, record, zero = module(X), dtypes.SCALARS[X.dtype], dtypes.zero(s, X.dtype)
     if s.mul.ufunc not in (np.add, np.multiply) or (s.mul.ufunc is np.multiply and X.dtype.itemsize == 8):
         return _one_by_one(X, Y, s)
     with np.errstate(over="ignore"):
         wide = s.mul.ufunc(X, Y, dtype=np.int64) if xp is np else getattr(xp, s.mul.ufunc.__name__)(X.astype("i8"), Y)
     if X.dtype.itemsize == 8:  # the sign is wrong exactly where a sum has wrapped
-        found = xp.where((X >= 0) & (Y >= 0) & (wide < 0), info.max, wide)
-        found = xp.where((X < 0) & (Y < 0) & (wide >= 0), info.min, found)
+        found = xp.where((X >= 0) & (Y >= 0) & (wide < 0), record.high, wide)
+        found = xp.where((X < 0) & (Y < 0) & (wide >= 0), record.low, found)
     else:
-        found = xp.clip(wide, info.min, info.max)
+        found = xp.clip(wide, record.low, record.high)
     return xp.where((X == zero) | (Y == zero), zero, found).astype(X.dtype)
 
 
 def _one_by_one(X: Array, Y: Array, s: Semiring) -> Matrix:
     """x ⊗ y by Python numbers on the host, exactly: for a ⊗ without library function."""
     dtype, python, zero = X.dtype, s.mul.python, dtypes.zero(s, X.dtype)
-    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind == "i" else (-math.inf, math.inf)
+    record = dtypes.SCALARS[dtype]
 
     def one(x: Matrix, y: Matrix) -> Matrix:
-        if s.mul.saturating and dtype.kind == "i":
-            return zero if zero in (x, y) else min(max(python(x, y), low), high)
+        if s.mul.saturating and record.integer:
+            return zero if zero in (x, y) else min(max(python(x, y), record.low), record.high)
         return python(x, y)
 
     a, b = np.broadcast_arrays(host(X), host(Y))

@@ -15,6 +15,14 @@ LU = "tests/test_emulated.py::TestFactors::test_lu[float32]"
 
 MUTANTS = [
     Mutant(
+        "cuda-dtype-without-kernels",
+        "semiring/kernels/cuda/binding.py",
+        "    spelled(dtype)\n",
+        "",
+        "tests/test_dtypes.py::test_a_dtype_without_a_record_or_without_kernels_is_refused",
+        "A dtype that the GPU does not know is refused by the compiler, if at all.",
+    ),
+    Mutant(
         "cuda-exponentials-lost",
         "semiring/kernels/cuda/dense/exponentials.cu",
         "lost |= X[j] == 0 && P[j] > 0;",

@@ -4,6 +4,30 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "kinds-unsigned-order",
+        "semiring/kernels/cpu/kinds.py",
+        '("umin", "usaturate") if infinite',
+        '("smin", "usaturate") if infinite',
+        "tests/test_dtypes.py::test_a_record_adds_a_dtype",
+        "Integers without a sign are ordered as if they had one.",
+    ),
+    Mutant(
+        "kinds-unsigned-headroom",
+        "semiring/kernels/cpu/kinds.py",
+        "if record.signed and nonnegative and infinite:",
+        "if nonnegative and infinite:",
+        "tests/test_dtypes.py::test_a_record_adds_a_dtype",
+        "Sums of integers without a sign wrap.",
+    ),
+    Mutant(
+        "vectors-unsigned-saturation",
+        "semiring/kernels/cpu/vectors.py",
+        "'u' if code[0] == 'u' else 's'",
+        "'s' if code[0] == 'u' else 's'",
+        "tests/test_dtypes.py::test_a_record_adds_a_dtype",
+        "Sums of integers without a sign saturate as if they had one.",
+    ),
+    Mutant(
         "code-of-another-star",
         "semiring/kernels/cpu/kinds.py",
         "s.star and (s.name, s.star), functions",

@@ -182,8 +182,8 @@ MUTANTS = [
     Mutant(
         "question-saturates",
         "apsp/road/question.py",
-        "return self.longest >= np.iinfo(dtype).max",
-        "return self.longest > np.iinfo(dtype).max",
+        "return self.longest >= record.high",
+        "return self.longest > record.high",
         "tests/test_engines.py::test_the_closure_of_a_list_of_edges_saturates_as_that_of_its_matrix",
         "A distance that is the dtype's ∞ is an error of the closure of a list of edges, and none of its matrix.",
     ),
@@ -238,8 +238,8 @@ MUTANTS = [
     Mutant(
         "hops-at-the-end",
         "apsp/road/engines/hops.py",
-        "np.iinfo(dtype).max - 1 if dtype",
-        "np.iinfo(dtype).max if dtype",
+        "record.high - 1 if record",
+        "record.high if record",
         "tests/test_engines.py::test_hops_that_reach_the_end_of_a_dtype_are_refused",
         "A path as long as the dtype's ∞ is none.",
     ),
@@ -326,8 +326,8 @@ MUTANTS = [
     Mutant(
         "elimination-held-below",
         "apsp/road/engines/elimination.py",
-        "if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:",
-        "if most + int(out.max()) >= np.iinfo(E.dtype).max:",
+        "if max(most + int(out.max()), most - least) >= dtypes.SCALARS[E.dtype].high:",
+        "if most + int(out.max()) >= dtypes.SCALARS[E.dtype].high:",
         ENDS,
         "Two lines are said to tell that integers hold all distances, of which the least are beyond them.",
         equivalent="ℓ(v, u) ≥ −ℓ(u, v) where no cycle is negative, which the arcs are asked next: of the two sums the "
@@ -452,8 +452,8 @@ MUTANTS = [
     Mutant(
         "the-other-end-is-no-number",
         "semiring/algebra/saturation.py",
-        "            rest = part[part != zero]\n",
-        "            rest = part[(part != zero) & (part != np.iinfo(part.dtype).min)]\n",
+        "dtypes.hull(A, (dtypes.zero(s, A.dtype),))",
+        "dtypes.hull(A, dtypes.SCALARS[A.dtype].infinities.values())",
         "tests/test_saturation.py::test_a_number_at_the_other_end_is_a_number",
         "The least number of a dtype is not counted among what may saturate.",
     ),

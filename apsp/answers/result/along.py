@@ -70,7 +70,7 @@ class Word:
         return out
 
     def _of(self, D: Array, xp: ModuleType) -> Array:
-        if D.dtype.kind == "i":
+        if dtypes.SCALARS[D.dtype].integer:
             none, x = D == _no_path(D.dtype), D >> self.shift
             x = x & ((1 << self.bits) - 1) if self.bits else x
         else:
@@ -78,10 +78,10 @@ class Word:
             if self.bits:
                 above = x * 2.0**-self.bits
                 x = xp.fmin(x - xp.multiply(xp.floor(above, out=above), 2.0**self.bits, out=above), np.inf)  # ∞ − ∞ too
-            if self.dtype.kind == "f":
+            if dtypes.SCALARS[self.dtype].floating:
                 return self._scaled(x)
             none = x == np.inf
-        if self.dtype.kind == "f":
+        if dtypes.SCALARS[self.dtype].floating:
             return xp.where(none, np.inf, self._scaled(x))
         return xp.where(none, _no_path(self.dtype), xp.where(none, 0, x).astype(self.dtype))
 
@@ -213,7 +213,7 @@ class Along:
         if is_boolean(s) and graph.weights is not None:  # their edges are those present
             every = every[present(graph.weights)]
         which = every if graph.directed else np.concatenate((every, every[rows[every] != cols[every]]))
-        loss = -weights if s.add.selects == "greatest" and weights.dtype.kind != "b" else weights
+        loss = -weights if s.add.selects == "greatest" and not dtypes.SCALARS[weights.dtype].boolean else weights
         order = np.lexsort((which, *(q[which] for q in reversed(list(self.quantities.values()))), loss, heads, tails))
         order = order[weights[order] != dtypes.zero(s, weights.dtype)]
         order = order[np.flatnonzero(np.diff(tails[order] * graph.n + heads[order], prepend=-1))]
@@ -226,7 +226,8 @@ class Along:
         if k < 0:
             hint = did_you_mean(str(name), list(map(str, names)))
             raise ValueError(f"of: it must be one of {', '.join(map(came, names))}, got {came(name)}.{hint}")
-        floats, word = shown and self.engine.dtype.kind == "f", self.words[k] if k < len(self.words) else None
+        floats = shown and dtypes.SCALARS[self.engine.dtype].floating
+        word = self.words[k] if k < len(self.words) else None
         if not k and (word is None or not floats):
             return r
         if word is None:
@@ -281,7 +282,7 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
     if wants.limits is not None or wants.on_negative_cycle != "raise" or graph.windows(s) is not None:
         raise DomainError("along: memory=, checkpoint=, output=, on_negative_cycle= and a matrix on disk go unpacked.")
     own = graph.target(s, wants.dtype)
-    if own.itemsize < 8 and (wants.dtype is not None or own.kind == "f"):
+    if own.itemsize < 8 and (wants.dtype is not None or dtypes.SCALARS[own].floating):
         raise DomainError(f"along: packed lengths need 64 bits, got {own}.")
     which: Any = slice(None)
     every, complete = graph.weights, False
@@ -307,7 +308,7 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
     widths = [max(1, bound.bit_length()) for bound in bounds]
     shifts = list(accumulate(reversed(widths[1:]), initial=0))[::-1]
     top, heaviest = ((int(most) + 1) << shifts[0] for most in (bounds[0], np.abs(parts[0]).max(initial=0)))
-    if max(top, heaviest) >> (FLOAT if wants.dtype is not None and own.kind == "f" else WIDE):
+    if max(top, heaviest) >> (FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE):
         unit = 10.0 ** math.ceil(
             math.log10(units[0][0] / units[0][1] * 2.0 ** max(1, (max(top, heaviest) >> WIDE).bit_length()))
         )
@@ -324,7 +325,7 @@ def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> t
         packed = np.full(every.shape, np.inf if floats else np.iinfo(np.int64).max, packed.dtype)
         packed[which] = total
     kinds = [
-        own if units[0] == (1, 1) and own.kind == "i" else np.dtype(np.float64),
+        own if units[0] == (1, 1) and dtypes.SCALARS[own].integer else np.dtype(np.float64),
         *(q.dtype for q in quantities.values()),
     ]
     words = tuple(map(Word, shifts, [0, *widths[1:]], units, kinds))

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.dense.routes import adjoint, require_countable
 from semiring.host.devices import host, module, on_device, read_only, to_device
 from semiring.host.errors import DomainError, NoPathError, ShapeError
@@ -73,7 +74,7 @@ class Flowing(Routed):
         refuse_turns(self, "tied", "Round weights and costs to multiples of the tolerance.")
         if not isinstance(ties_within, Real) or not 0 <= ties_within < math.inf:
             raise DomainError(f"tied: ties_within must be a number of at least 0, got {came(ties_within)}.")
-        return replace(self, ties_within=math.floor(ties_within) if self.dtype.kind == "i" else float(ties_within))
+        return replace(self, ties_within=math.floor(ties_within) if SCALARS[self.dtype].integer else float(ties_within))
 
     @cached_property
     def counts(self) -> np.ndarray:

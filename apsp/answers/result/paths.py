@@ -34,9 +34,9 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
     if u == v:
         return [u]
     zero = dtypes.zero(semiring, to_v.dtype)
-    if to_v.dtype.kind == "i":
+    if dtypes.SCALARS[to_v.dtype].integer:
         to_v, zero = to_v.astype(np.int64), np.int64(zero)  # sums of two may not fit the original dtype
-    mul = _exact_mul(semiring.mul) if to_v.dtype.kind == "i" else semiring.mul.vectorized
+    mul = _exact_mul(semiring.mul) if dtypes.SCALARS[to_v.dtype].integer else semiring.mul.vectorized
     previous: dict[int, int] = {}
     settled: set[int] = set()
     queue: list[tuple[float, int, int, int]] = [(0.0, 0, u, u)]
@@ -85,7 +85,7 @@ def _losses(
     """The loss of each out-edge of x whose head reaches v; exact for integers, as floats would round beyond 2⁵³."""
     with np.errstate(all="ignore"):
         walk = mul(weights, to_v[heads])
-        rounded = np.nan if to_v.dtype.kind == "i" else np.abs(walk.astype(np.float64) - float(to_v[x]))
+        rounded = np.nan if dtypes.SCALARS[to_v.dtype].integer else np.abs(walk.astype(np.float64) - float(to_v[x]))
         loss = np.where((walk == to_v[x]).astype(bool), 0.0, rounded)
     useful = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))
     return zip(heads[useful].tolist(), loss[useful].tolist(), strict=True)

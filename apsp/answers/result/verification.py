@@ -70,7 +70,7 @@ class Comparison:
             return
         with np.errstate(invalid="ignore"):
             gap = xp.abs(D.astype(np.float64) - B.astype(np.float64))
-        if D.dtype.kind != "f":
+        if not dtypes.SCALARS[D.dtype].floating:
             gap = xp.maximum(gap, 1.0)  # distinct integers beyond 2⁵³ may be one float
         gap = xp.where(differ, xp.where((D == self.zero) | (B == self.zero) | xp.isnan(gap), np.inf, gap), 0.0)
         self.largest = max(self.largest, float(gap.max()))
@@ -129,19 +129,19 @@ def drawn(n: int, rows: int | str | None, seed: int, where: str) -> np.ndarray:
 
 def rounding(s: Semiring, dtype: np.dtype, weights: np.ndarray, D: Array | None, n: int) -> float:
     """n · eps of a dtype · the largest of weights and distances (None: unknown), if operations round; else 0."""
-    if dtype.kind != "f" or (s.mul.selects and s.add.selects):
+    if not dtypes.SCALARS[dtype].floating or (s.mul.selects and s.add.selects):
         return 0.0
     largest = max(float(np.abs(weights).max(initial=0)), 1.0 if s.mul.ufunc is np.multiply else 0.0)
     largest = largest * n if D is None else max(largest, dtypes.largest_finite(D))
     small = s.add.selects and s.mul.ufunc is np.add and largest < 2.0 ** np.finfo(dtype).nmant
     if small and (weights == np.rint(weights)).all():
         return 0.0  # integers add exactly
-    return float(n * np.finfo(dtype).eps * largest)
+    return n * dtypes.SCALARS[dtype].eps * largest
 
 
 def finite_weights(graph: Graph, s: Semiring, dtype: np.dtype) -> np.ndarray:
     """The weights that may round; none of an exact dtype."""
-    if dtype.kind != "f":
+    if not dtypes.SCALARS[dtype].floating:
         return np.zeros(0)
     weights = graph.edges(s, dtype)[2] if graph.dense is None else host(graph.matrix(s, dtype))
     return weights[np.isfinite(weights)]

@@ -418,7 +418,7 @@ class DistributedMatrix:
         return self
 
     def _survey(self) -> Survey:
-        if self.dtype.kind == "b":
+        if dtypes.SCALARS[self.dtype].boolean:
             return Survey(0, 1, True)
 
         def survey_part(ops: Backend, part: Array, rows: slice, columns: slice) -> Survey | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from semiring.algebra import dtypes
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.records import Semiring
 from semiring.host.errors import DTypeError
 from semiring.host.types import Label, Scalar
@@ -36,10 +35,7 @@ def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
     >>> infinities(semiring.max_plus, np.dtype("int16"))
     {-32768: -inf}
     """
-    if dtype.kind != "i":
-        return {}
-    infinite = (x for x in (semiring.zero, semiring.one) if isinstance(x, float) and math.isinf(x))
-    return {int(dtypes.encode(x, dtype)): x for x in infinite}
+    return {end: x for x, end in SCALARS[dtype].infinities.items() if x in (semiring.zero, semiring.one)}
 
 
 def number(x: Scalar, semiring: Semiring) -> Scalar:

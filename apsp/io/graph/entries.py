@@ -95,7 +95,8 @@ def _infinities(dtype: np.dtype) -> tuple[float, ...]:
     """The infinities of a numeric dtype: the ends of a signed integer; none if unsigned."""
     if dtype.kind == "f":
         return np.inf, -np.inf
-    return (np.iinfo(dtype).max, np.iinfo(dtype).min) if dtype.kind == "i" else ()
+    record = dtypes.SCALARS.get(dtype.newbyteorder("="))
+    return tuple(record.infinities.values()) if record else ()
 
 
 def listed(A: Array, s: Semiring) -> Edges:
@@ -129,11 +130,11 @@ def _refuse_nan_entries(A: Array, part: tuple[slice, ...]) -> None:
 def combine(flat: np.ndarray, offsets: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
     """flat[offsets] ← flat[offsets] ⊕ weights, with repeated offsets combined."""
     add = s.add
-    if flat.dtype.kind == "b":
+    if dtypes.SCALARS[flat.dtype].boolean:
         flat[offsets[weights]] = True
         return
     # Integer sums saturate, unlike NumPy's.
-    if add.ufunc is not None and (add.selects is not None or flat.dtype.kind == "f"):
+    if add.ufunc is not None and (add.selects is not None or dtypes.SCALARS[flat.dtype].floating):
         add.ufunc.at(flat, offsets, weights)
         return
     order = np.argsort(offsets, kind="stable")

@@ -167,18 +167,18 @@ def refuse_beaten(diagonal: np.ndarray, semiring: Semiring, *, where: str, apart
 
 def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool:
     """Whether |D[v, v] − one| > m · eps · max|A|, m vertices on v's cycles; for semirings unfit for `potentials`."""
-    if D.dtype.kind != "f":
+    if not dtypes.SCALARS[D.dtype].floating:
         return True
     zero, one = dtypes.zero(semiring, D.dtype), float(dtypes.one(semiring, D.dtype))
     members = ((D[vertex] != zero) & (D[:, vertex] != zero)).nonzero()[0]
     largest = max(abs(one) if math.isfinite(one) else 0.0, dtypes.largest_finite(A[members][:, members]))
     gap = abs(float(D[vertex, vertex]) - one)
-    return not gap <= len(members) * float(np.finfo(D.dtype).eps) * largest
+    return not gap <= len(members) * dtypes.SCALARS[D.dtype].eps * largest
 
 
 def vertex_error(vertex: int, value: Any, semiring: Semiring, *, where: str, apart: Any = None) -> DivergenceError:
     """DivergenceError for a known vertex, unknown cycle; `apart`: dtype of a matrix where rounding may be the cause."""
-    rounds = apart is not None and np.dtype(apart).kind == "f"
+    rounds = apart is not None and dtypes.SCALARS[np.dtype(apart)].floating
     rounding = " If rounding alone made it so, a closure in one memory finds that out." if rounds else ""
     kind = NegativeCycleError if semiring.lengths and semiring.add.selects == "least" else DivergenceError
     return kind(

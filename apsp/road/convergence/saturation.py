@@ -32,11 +32,11 @@ Rows = Iterable[tuple[np.ndarray, Any]]
 
 def possible(weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int, *, mixed: bool = False) -> bool:
     """Whether a walk of n edges can overflow the integers; if `mixed`, one with both signs. Weights come in parts."""
-    if dtype.kind != "i" or not s.mul.saturating:
+    if not dtypes.SCALARS[dtype].integer or not s.mul.saturating:
         return False
     ends = [extremes(part, s) for part in weights] or [(0, 0)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    return (low < 0 < high or not mixed) and n * max(-low, high) >= np.iinfo(dtype).max
+    return (low < 0 < high or not mixed) and n * max(-low, high) >= dtypes.SCALARS[dtype].high
 
 
 def loses(seen: Survey, weights: Iterable[Array], dtype: np.dtype, s: Semiring, n: int) -> bool:
@@ -56,9 +56,11 @@ def refuse(
     `rows` are all distances. `reach()` is called if an entry is an end of the dtype; it returns a `Reach`, or None if
     that does not fit, and then the log says what may have saturated.
     """
-    info, reached = np.iinfo(dtype), None
+    high, reached = dtypes.SCALARS[dtype].high, None
     for sources, found in rows:
-        ends = (found == info.min) | (found == info.max)
+        ends = found == high
+        if dtypes.SCALARS[dtype].signed:
+            ends |= found == dtypes.SCALARS[dtype].low
         bad = np.flatnonzero(host(ends.any(axis=1)))
         if not len(bad):
             continue
@@ -66,13 +68,13 @@ def refuse(
         if reached is None and (reached := reach()) is None:
             u, v = labels[int(sources[bad[0]])], labels[int(ends[0].argmax())]
             text = f"{where}: no walk from %r to %r, or one beyond ±%d, which %s does not hold. Say a wider dtype."
-            logger.warning(text, u, v, info.max, dtype)
+            logger.warning(text, u, v, high, dtype)
             return
         wrong = ends & reached(sources[bad])
         if wrong.any():
             k, j = np.argwhere(wrong)[0]
             u, v = labels[int(sources[bad[k]])], labels[int(j)]
-            raise too_far(f"a walk from {came(u)} to {came(v)} that goes beyond ±{info.max}", dtype, where=where)
+            raise too_far(f"a walk from {came(u)} to {came(v)} that goes beyond ±{high}", dtype, where=where)
 
 
 def too_far(got: str, dtype: np.dtype, *, where: str) -> DomainError:

@@ -40,7 +40,9 @@ TOGETHER, SMALL = 1 << 24, 512
 
 def sums(A: Array, semiring: Semiring) -> Callable[[], np.ndarray] | None:
     """Begin the row sums of a matrix for `precaution`; None on the CPU and where they tell nothing."""
-    if type(A) is np.ndarray or A.dtype.kind != "f" or not (semiring.closed and semiring.series and semiring.add.ufunc):
+    if type(A) is np.ndarray or not (
+        dtypes.SCALARS[A.dtype].floating and semiring.closed and semiring.series and semiring.add.ufunc
+    ):
         return None
     return begun(A[None], semiring)
 
@@ -53,7 +55,7 @@ def precaution(A: Array, semiring: Semiring, survey: Survey, rows: Callable[[], 
     batch = A if A.ndim == 3 else A[None]
     real = semiring.series == "real"
     undecided = np.arange(len(batch))
-    if semiring.closed and A.dtype.kind == "b":
+    if semiring.closed and dtypes.SCALARS[A.dtype].boolean:
         return
     if semiring.closed and semiring.series and semiring.add.ufunc:
         undecided = np.flatnonzero(~_sums_below_one(batch, semiring, rows))
@@ -82,7 +84,7 @@ def _require(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) 
 
 def check(D: Array, semiring: Semiring, seen: Survey) -> None:
     """Raise DivergenceError for a closure D (or batch) whose diagonal shows a pivot ≥ `one` − rounding."""
-    if D.dtype.kind == "b":
+    if dtypes.SCALARS[D.dtype].boolean:
         return
     real, way = semiring.series == "real", semiring.order
     decided = semiring.series is None or (real and not seen.nonnegative)  # beforehand
@@ -183,13 +185,9 @@ def _near_one(semiring: Semiring, dtype: DType, m: int) -> float:
 
     On logarithms (one = log 1 = 0), summands down to eps matter, and their logarithms, up to |log eps|, are rounded.
     """
-    eps = _eps(dtype)
+    eps = dtypes.SCALARS[dtype].eps
     size = abs(math.log(eps)) if eps and semiring.mul.ufunc is np.add else 1.0
     return float(semiring.one) - semiring.order * m * eps * size
-
-
-def _eps(dtype: DType) -> float:
-    return float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
 
 
 def _star(value: float, semiring: Semiring) -> float:
@@ -241,7 +239,7 @@ def _require_spectrum(A: Array, members: np.ndarray, at: int | None) -> None:
     xp, m = module(A), len(A)
     _require_memory(3 * 8 * m * m, A)  # a power; its absolute values or the next power
     power = _balanced(A.astype(np.float64))
-    for _ in range(1 + math.ceil(-math.log2(m * _eps(A.dtype)))):
+    for _ in range(1 + math.ceil(-math.log2(m * dtypes.SCALARS[A.dtype].eps))):
         norm = float(abs(power).sum(axis=1).max())
         if norm < 0.5:
             return
@@ -272,7 +270,7 @@ def _require_settled(A: Array, members: np.ndarray, semiring: Semiring, at: int 
     unit = xp.full((m, m), dtypes.zero(semiring, A.dtype))
     unit[range(m), range(m)] = dtypes.one(semiring, A.dtype)
     total, power = unit.copy(), A.copy()
-    for _ in range(64 if A.dtype.kind != "f" else math.ceil(-math.log2(_eps(A.dtype)))):
+    for _ in range(math.ceil(-math.log2(dtypes.SCALARS[A.dtype].eps or 2.0**-64))):
         doubled, more = total.copy(), xp.full((m, m), dtypes.zero(semiring, A.dtype))
         ops.gemm(doubled, power, total)
         ops.gemm(more, power, power)
@@ -281,7 +279,9 @@ def _require_settled(A: Array, members: np.ndarray, semiring: Semiring, at: int 
         if _close(total, doubled) and _close(doubled, beyond):
             return
         total, power = doubled, more
-        if A.dtype.kind == "f" and not bool((xp.isfinite(total) | (total == unit.dtype.type(semiring.zero))).all()):
+        if dtypes.SCALARS[A.dtype].floating and not bool(
+            (xp.isfinite(total) | (total == unit.dtype.type(semiring.zero))).all()
+        ):
             break
     raise _error(
         f"the partial sums of vertex {members[0]}'s strongly connected component do not settle",
@@ -296,9 +296,9 @@ def _require_memory(needed: int, A: Array) -> None:
 
 
 def _close(A: Array, B: Array) -> bool:
-    if A.dtype.kind != "f":
+    if not dtypes.SCALARS[A.dtype].floating:
         return bool((A == B).all())
-    tolerance = math.sqrt(_eps(A.dtype))
+    tolerance = math.sqrt(dtypes.SCALARS[A.dtype].eps)
     with np.errstate(invalid="ignore"):
         return bool(((A == B) | (abs(A - B) < tolerance * abs(B)) & (abs(B) < math.inf)).all())
 

@@ -79,7 +79,7 @@ def _best_of_one(diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
 
 def _potentials(A: Array, vertex: int, diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
     potential = divergence.potentials(_host(A), semiring)
-    if potential is None or A.dtype.kind != "f":
+    if potential is None or not dtypes.SCALARS[A.dtype].floating:
         raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
     return potential
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.survey import Survey
 from semiring.dense.changes import follow
 from semiring.host.devices import host, module, on_device, to_device
@@ -166,7 +167,7 @@ def _open(question: Question, plan: Plan) -> Engine:
     problem = question.problem
     if problem.seen.ambiguous:
         question.report_zeros(problem.seen)
-    far = problem.dtype.kind == "i" and not question.wants.table and problem.may_saturate
+    far = SCALARS[problem.dtype].integer and not question.wants.table and problem.may_saturate
     solved = solve(problem, question.wants, None if question.listed else plan)
     engine = Dense(solved.matrix, solved.seconds)
     if far:

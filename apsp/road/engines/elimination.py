@@ -175,7 +175,7 @@ class Eliminated(Engine):
             return None
         if made.elimination.divergence is not None:
             return None
-        if self.dtype.kind == "i":
+        if dtypes.SCALARS[self.dtype].integer:
             made.longest = made.shape[0] * dtypes.largest_finite(weights)
             if not made.holds and self.bounds is not None:
                 old, new = (x.elimination.weights_by_front for x in (self, made))
@@ -188,7 +188,7 @@ class Eliminated(Engine):
 
     def _still_holds(self, before: Eliminated, graph: Graph, edges: np.ndarray, new: np.ndarray) -> bool:
         """Whether integers still hold all distances after changing some edges."""
-        if self.dtype.kind != "i" or not self.semiring.mul.saturating:
+        if not dtypes.SCALARS[self.dtype].integer or not self.semiring.mul.saturating:
             return True
         zero, lengths = dtypes.zero(self.semiring, new.dtype), Lengths.of(self.semiring)
         self.longest = before.longest + sum(abs(x) for x in new.tolist() if x != zero)
@@ -211,7 +211,7 @@ class Eliminated(Engine):
     def holds(self) -> bool:
         """Whether the integer dtype is known to hold all distances."""
         farthest = math.inf if self.bounds is None else self.bounds.farthest
-        return min(self.longest, farthest) < np.iinfo(self.dtype).max or not self.semiring.mul.saturating
+        return min(self.longest, farthest) < dtypes.SCALARS[self.dtype].high or not self.semiring.mul.saturating
 
     def proves(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, like: Bounds | None = None) -> bool:
         """Prove by one row and one column that the integer dtype holds all distances; False if not proven.
@@ -235,7 +235,7 @@ class Eliminated(Engine):
             return False
         into, out = sign * into.astype(np.int64), sign * out.astype(np.int64)
         least, most = int(into.min()), int(into.max())
-        if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:
+        if max(most + int(out.max()), most - least) >= dtypes.SCALARS[E.dtype].high:
             return False
         return bool((into[tails[walked]] - into[heads[walked]] <= length).all())
 
@@ -413,13 +413,13 @@ def spent(question: Question) -> float:
 def eliminated(question: Question) -> Eliminated:
     """The elimination engine; DivergenceError by position, DomainError for overflow, MemoryNeeded from counts."""
     s, dtype = question.semiring, question.dtype
-    careful = Lengths.of(s) is not None and dtype.kind == "f"
+    careful = Lengths.of(s) is not None and dtypes.SCALARS[dtype].floating
     try:
         engine = _engine(question, check=not careful)
     except DivergenceError as error:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
-        if dtype.kind == "i" and s.mul.saturating and not _fits_integers(question, engine):
+        if dtypes.SCALARS[dtype].integer and s.mul.saturating and not _fits_integers(question, engine):
             if question.narrowed:  # as previous weights were
                 return eliminated(replace(question, wants=replace(question.wants, dtype=np.dtype(np.int64))))
             rows = engine.rows(np.arange(question.n))

@@ -179,12 +179,11 @@ def lengths_of_matrix(question: Question) -> Lengths | None:
 
 def _suits(question: Question) -> bool:
     """Whether searches through some arcs are exact."""
-    if question.once(lengths_of_matrix) is None or question.dtype == np.int16:
+    if question.once(lengths_of_matrix) is None or question.dtype.itemsize == 2:
         return False
     if question.device == "cuda":  # integer overflow is checked with the arcs kept
         return question.n >= LARGE_ON_GPU
-    most = np.iinfo(question.dtype).max if question.dtype.kind == "i" else math.inf
-    return question.n * dtypes.largest_finite(question.problem.matrix) < most
+    return question.n * dtypes.largest_finite(question.problem.matrix) < dtypes.SCALARS[question.dtype].high
 
 
 def _refuses(question: Question) -> str:

@@ -104,7 +104,7 @@ def search(question: Question) -> str:
         return ""
     # SciPy computes in float64; Johnson's lengths are up to twice as long.
     seen = question.seen
-    if question.dtype.kind == "i" and question.longest * (2 if seen.least < 0 else 1) >= 2.0**53:
+    if dtypes.SCALARS[question.dtype].integer and question.longest * (2 if seen.least < 0 else 1) >= 2.0**53:
         return ""
     if seen.least < 0:
         return "johnson"
@@ -135,8 +135,9 @@ def _refuses(question: Question) -> str:
     """Refuse unequal weights, or a dtype too small for the longest path (integers of weight 1 are checked later)."""
     dtype, seen = question.dtype, question.seen
     if question.once(search) == "breadth-first":
-        most = np.iinfo(dtype).max - 1 if dtype.kind == "i" else 2.0 ** (np.finfo(dtype).nmant + 1)
-        counted = dtype.kind == "i" and seen.least == seen.greatest == 1
+        record = dtypes.SCALARS[dtype]
+        most = record.high - 1 if record.integer else 2.0 ** (np.finfo(dtype).nmant + 1)
+        counted = record.integer and seen.least == seen.greatest == 1
         if counted or max(question.longest, question.n) <= most:  # searches count up to n for any weight
             return ""
     return (

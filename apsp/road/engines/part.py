@@ -132,12 +132,12 @@ class Limit:
         self.value, self.least = as_limit(limit), semiring.add.selects == "least"
         self.zero = dtypes.zero(semiring, dtype)
         self._bound: Any = self.value
-        if dtype.kind == "i":  # exact comparison; the ends of the dtype are infinities
-            info = np.iinfo(dtype)
+        record = dtypes.SCALARS[dtype]
+        if record.integer:  # exact comparison; the ends of the dtype are infinities
             if math.isfinite(self.value):
                 self._bound = math.floor(limit) if self.least else math.ceil(limit)
-            self._bound = int(min(max(self._bound, info.min), info.max))
-        elif dtype.kind == "f":  # compared in the dtype; a limit beyond it is none
+            self._bound = int(min(max(self._bound, record.low), record.high))
+        elif record.floating:  # compared in the dtype; a limit beyond it is none
             with np.errstate(over="ignore"):
                 self._bound = dtype.type(self.value)
 

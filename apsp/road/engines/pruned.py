@@ -150,7 +150,7 @@ def check(question: Question) -> None:
             f"{given}='-inf' must have a semiring in which ⊕ selects and ⊗ adds, or multiplies numbers ≥ 0, got "
             f"{s.name}. Leave it out."
         )
-    if question.dtype.kind != "f":
+    if not dtypes.SCALARS[question.dtype].floating:
         raise DTypeError(f"{given}='-inf' must have floats, got {question.dtype}, without −∞. Say dtype='float64'.")
 
 

@@ -32,7 +32,7 @@ def refuse_after(question: Question, D: Engine, source: Source | None) -> None:
 
 def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
     """`refuse_saturated` if a walk can be that long; the graph's matrix may be on disk."""
-    if D.dtype.kind != "i" or not s.mul.saturating:
+    if not dtypes.SCALARS[D.dtype].integer or not s.mul.saturating:
         return
     weights: Any = graph.windows(s, D.dtype)
     if weights is None:

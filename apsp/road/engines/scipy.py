@@ -129,10 +129,10 @@ class Searches(Engine):
     def _search(self, A: Array, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
         """Distances from the sources, or `backwards` to them, shape (sources, n)."""
         D = self._lengths(A, sources, backwards)
-        if self.dtype.kind != "i":
+        if not dtypes.SCALARS[self.dtype].integer:
             return D.astype(self.dtype, copy=False)
-        info = np.iinfo(self.dtype)
-        representable = (D > info.min) & (D < info.max)
+        low, high = dtypes.SCALARS[self.dtype].bounds
+        representable = (D > low) & (D < high)
         # Beyond the limit is no path only if certain: negative arcs may lead back within.
         reached = representable | ((D <= self._furthest) & np.isfinite(D))
         return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=backwards)
@@ -176,7 +176,7 @@ def nearest(
         A, indices=sources, min_only=True, return_predecessors=True, limit=max(limit, 0.0)
     )
     reached = np.isfinite(D)
-    if dtype.kind == "i" and reached.any() and D[reached].max() >= min(np.iinfo(dtype).max, 1 << 53):
+    if dtypes.SCALARS[dtype].integer and reached.any() and D[reached].max() >= min(dtypes.SCALARS[dtype].high, 1 << 53):
         return None
     ranks = np.full(n, len(wanted))
     ranks[sources] = positions
@@ -211,8 +211,8 @@ def narrowed(
     backwards: bool = False,
 ) -> Array:
     """Distances of vertices i and j in an integer dtype, zero if not reached; DomainError if it cannot hold one."""
-    info = np.iinfo(dtype)
-    wrong = reached & ((D <= info.min) | (D >= info.max))
+    low, high = dtypes.SCALARS[dtype].bounds
+    wrong = reached & ((D <= low) | (D >= high))
     if wrong.any():
         k, q = np.argwhere(wrong)[0].tolist()
         ends = [labels[int(i[k])], labels[q if j is None else int(j[q])]]
@@ -343,7 +343,7 @@ def _open(question: Question, plan: Plan) -> Searches:
 
 def _looks(question: Question) -> float:
     """Counting levels by our own search outweighs a few searches, except of a CSR matrix."""
-    looks, floating = question.counting, question.dtype.kind == "f" and question.compressed is None
+    looks, floating = question.counting, dtypes.SCALARS[question.dtype].floating and question.compressed is None
     if math.isinf(looks) or question.lines >= FEW or not floating or question.once(search) != "breadth-first":
         return looks
     return looks + estimates.adjacent(question.graph.edge_count)

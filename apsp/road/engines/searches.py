@@ -157,12 +157,12 @@ class Relaxed(Engine):
 def wide(question: Question) -> np.dtype | None:
     """The dtype of the search: the question's, or integers that hold every sum, or None."""
     dtype = question.dtype
-    if dtype.kind != "i" or not question.semiring.mul.saturating:
+    if not dtypes.SCALARS[dtype].integer or not question.semiring.mul.saturating:
         return dtype
     seen, wider = question.seen, (np.dtype(np.int32), np.dtype(np.int64))
     for most in (question.n * max(abs(seen.least), abs(seen.greatest)), question.longest):
         for d in wider:
-            if d.itemsize >= dtype.itemsize and 2 * most < np.iinfo(d).max // 2:
+            if d.itemsize >= dtype.itemsize and 2 * most < dtypes.SCALARS[d].high // 2:
                 return d
     return None
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core import types
 
 from ...algebra.records import Op
-from ...host.errors import DivergenceError, star_without_value
+from ...host.errors import DivergenceError, DTypeError, star_without_value
 from .kinds import Kind, semiring_of
 
 
@@ -47,9 +46,9 @@ def star(kind: Kind) -> Callable[..., Any]:
         f, unit = _operation(kind, semiring_of(kind).add), kind.one
         return lambda kind, a: f(unit, a)
     g = _compiled(declared.python)
-    if not isinstance(kind.scalar, types.Integer):
+    if not kind.record.integer:
         return lambda kind, a: g(a)
-    low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
+    low, high = kind.record.low, kind.record.high
     message = star_without_value(semiring_of(kind).name, kind.dtype)
 
     def checked(kind: Any, a: Any) -> Any:
@@ -67,7 +66,7 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
 
 def _saturates(kind: Kind, op: Op) -> bool:
-    return op.saturating and isinstance(kind.scalar, types.Integer)
+    return op.saturating and kind.record.integer
 
 
 def _operation(kind: Kind, op: Op) -> Any:
@@ -75,9 +74,11 @@ def _operation(kind: Kind, op: Op) -> Any:
     f = _compiled(op.python)
     if not _saturates(kind, op):
         return f
-    low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
+    low, high = kind.record.low, kind.record.high
     if kind.itemsize < 8:
         return _compiled(lambda a, b: min(max(f(np.int64(a), np.int64(b)), low), high))
+    if not kind.record.signed:
+        raise DTypeError(f"bind: {kind.dtype} has no saturating {op.name} on the CPU. Take int64.")
     near, far = 2.0**62, 2.0**63 * (1 + 2.0**-40)
 
     def checked(a: Any, b: Any) -> Any:

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from . import generic
 from .kinds import left_size
-from .vectors import I32, I64, Vectors, emit, loop, multiply, opaque, scalar_zero, short_at, splat
+from .vectors import I32, I64, Vectors, compare, emit, loop, multiply, opaque, scalar_zero, short_at, splat
 
 #: Depth of packed panels. B's panel, DEPTH × columns, stays in the nearest caches.
 DEPTH = 256
@@ -474,8 +474,7 @@ def first_attaining(typing: Any, kind: Any, x: Any, y: Any, best: Any) -> Any:
             return context.compile_internal(builder, scalars, signature, args)
         v, bits = Vectors(builder, kind, lanes=kind.group), ir.IntType(kind.group)
         products = multiply(builder, kind.mul, v.load(args[1]), v.load(args[2]), v.zero())
-        compare = builder.icmp_signed if isinstance(kind.llvm, ir.IntType) else builder.fcmp_ordered
-        equal = builder.bitcast(compare("==", products, v.splat(args[3])), bits)
+        equal = builder.bitcast(compare(builder, kind, "==", products, v.splat(args[3])), bits)
         return builder.cttz(builder.zext(equal, I64), ir.IntType(1)(0))
 
     return types.intp(kind, types.intp, types.intp, kind.scalar), codegen

@@ -18,6 +18,7 @@ from numba.extending import NativeValue, models, register_model, unbox
 
 from ...algebra import catalog, dtypes
 from ...algebra.records import Semiring
+from ...host.errors import DTypeError
 from .features import processor, registers, vector_bytes
 
 
@@ -58,6 +59,7 @@ def left_size(size: int) -> int:
 class Kind(types.Type):
     """⊕ and ⊗ as instructions, on one dtype.
 
+    record : of the dtype
     label : key of the declaration in `semiring_of`; empty for kernels that only move data
     zero, one : of the semiring, in that dtype
     add, mul : instructions on vectors as in memory (see `vectors.emit`); empty if `Op.python` is compiled
@@ -82,11 +84,11 @@ class Kind(types.Type):
     ) -> None:
         self.label, self.dtype, self.zero, self.one = label, dtype, zero, one
         self.add, self.mul, self.tile_add, self.tile_mul, self.image = add, mul, tile_add, tile_mul, image
-        self.itemsize = np.dtype(dtype).itemsize
+        self.record, self.itemsize = dtypes.SCALARS[np.dtype(dtype)], np.dtype(dtype).itemsize
         self.left_size = left_size(self.itemsize)
         self.tile = tile or _tile(self.itemsize)
         codes = "/".join((add, mul, tile_add, tile_mul, image))
-        self.instructions = f"{dtype}, {zero}, {one}, {codes}, {tuple(self.tile)}"
+        self.instructions = f"{dtype}, {self.record.order}, {zero}, {one}, {codes}, {tuple(self.tile)}"
         super().__init__(name=f"Kind({label}, {self.instructions})")
 
     @property
@@ -96,7 +98,7 @@ class Kind(types.Type):
     @property
     def variant(self) -> str:
         """Variant: "nonnegative" if entries below 0 would give wrong results, else "general"."""
-        return "nonnegative" if self.tile_add in ("umin", "bmin", "bmax") else "general"
+        return "nonnegative" if self.record.signed and self.tile_add in ("umin", "bmin", "bmax") else "general"
 
     @property
     def tag(self) -> str:
@@ -213,8 +215,13 @@ def choose(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> Kind:
     key = _keys.setdefault(semiring, semiring.name if shipped(semiring) else f"{semiring.name}#{next(_serial)}")
     _declared[key] = semiring
     zero, one = (value(semiring, dtype).item() for value in (dtypes.zero, dtypes.one))
-    codes = _float_codes(semiring, dtype, nonnegative) if dtype.kind == "f" else ("",) * 4 + ("same",)
-    if dtype.kind == "i":
+    record = dtypes.SCALARS[dtype]
+    codes: tuple[str, ...] = ("", "", "", "", "same")
+    if not record.order:
+        raise DTypeError(f"bind: the CPU has no instructions for {dtype}. Convert the array first.")
+    if record.floating:
+        codes = _float_codes(semiring, dtype, nonnegative)
+    elif record.integer:
         codes = _integer_codes(semiring, dtype, nonnegative)
     return Kind(key, dtype.name, zero, one, *codes)
 
@@ -241,10 +248,14 @@ def _integer_codes(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> tu
     add, mul = semiring.add.simd, semiring.mul.simd
     if add not in ("min", "max") or mul not in ("add", "min", "max"):
         return "", "", "", "", "same"
-    codes: tuple[str, str] = f"s{add}", f"s{mul}"
+    record = dtypes.SCALARS[dtype]
+    codes: tuple[str, str] = f"{record.order}{add}", f"{record.order}{mul}"
     if mul == "add":
-        codes = f"s{add}", "saturate" if semiring.mul.saturating else "add"
+        codes = codes[0], "saturate" if semiring.mul.saturating else "add"
+        infinite = add == "min" and dtypes.zero(semiring, dtype) == record.high
         # ∞ = 2ᵇ⁻¹ − 1: the unsigned sum of two entries in [0, ∞] cannot wrap, and one above ∞ loses to ∞.
-        if nonnegative and add == "min" and dtypes.zero(semiring, dtype) == np.iinfo(dtype).max:
+        if record.signed and nonnegative and infinite:
             codes = "umin", "add"
+        elif not record.signed and semiring.mul.saturating:  # a sum stays at ∞, which is 0; elsewhere 0 needs a look
+            codes = ("umin", "usaturate") if infinite else ("", "")
     return *codes, *codes, "same"

@@ -18,14 +18,15 @@ I32, I64, BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
 def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
     """An operation on two vectors or scalars, one instruction except `logaddexp`.
 
-    `fmin fmax` compare floats, `smin smax umin` signed or unsigned integers, `bmin bmax` bit patterns of floats as
+    `fmin fmax` compare floats, `smin smax umin umax` signed or unsigned integers, `bmin bmax` bit patterns of floats as
     signed integers. As compare and select, each is one instruction: `llvm.minnum` would spend two more on NaN, which
     input checks exclude. A NaN in x (∞ − ∞, 0 · ∞ after overflow) loses to y.
     """
     if code in ("fadd", "fmul", "add"):
         return getattr(builder, code)(x, y)
-    if code == "saturate":
-        return builder.call(_declare(builder, f"llvm.sadd.sat.{_suffix(x.type)}", x.type, [x.type] * 2), [x, y])
+    if code.endswith("saturate"):
+        name = f"llvm.{'u' if code[0] == 'u' else 's'}add.sat.{_suffix(x.type)}"
+        return builder.call(_declare(builder, name, x.type, [x.type] * 2), [x, y])
     if code == "logaddexp":
         return logaddexp(builder, x, y)
     relation = "<" if code.endswith("min") else ">"
@@ -37,6 +38,12 @@ def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
         bits = ir.VectorType(ir.IntType(_bits(x.type.element)), x.type.count)
         return builder.bitcast(emit(builder, "s" + code[1:], *(builder.bitcast(v, bits) for v in (x, y))), x.type)
     return builder.select(builder.icmp_signed(relation, x, y), x, y)
+
+
+def compare(builder: Any, kind: Kind, relation: str, x: Any, y: Any) -> Any:
+    """Comparison of entries in the dtype's order; false for NaN."""
+    by = {"s": builder.icmp_signed, "u": builder.icmp_unsigned, "f": builder.fcmp_ordered}
+    return by[kind.record.order](relation, x, y)
 
 
 def multiply(builder: Any, code: str, a: Any, b: Any, zero: Any) -> Any:

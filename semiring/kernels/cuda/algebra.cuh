@@ -26,12 +26,10 @@ __device__ inline float logaddexp(float a, float b) {
 }
 
 // Extreme values of an integer dtype, which represent ±∞.
-template <class T> struct Limits;
-template <> struct Limits<signed char> { static constexpr int low = -128, high = 127; };
-template <> struct Limits<short> { static constexpr int low = -32768, high = 32767; };
-template <> struct Limits<int> { static constexpr int low = -2147483647 - 1, high = 2147483647; };
-template <> struct Limits<long long> {
-    static constexpr long long low = -9223372036854775807LL - 1, high = 9223372036854775807LL;
+template <class T> struct Limits {
+    using Value = decltype(T() + T());
+    static constexpr bool has_sign = T(-1) < T(0);
+    static constexpr Value high = Value(~0ULL >> (64 - 8 * sizeof(T) + has_sign)), low = has_sign ? -high - 1 : 0;
 };
 
 // Clamp a wide sum or product to the dtype's range.

@@ -11,18 +11,16 @@ import numpy as np
 
 from ...algebra import dtypes
 from ...algebra.records import Op, Semiring, Variant
+from ...host.errors import DTypeError
 from . import cards
 
-#: dtype → type in memory, in a register, and for saturating operations.
-_TYPES = {
-    "bool": ("bool", "int", "int"),
-    "int8": ("signed char", "int", "int"),
-    "int16": ("short", "int", "int"),
-    "int32": ("int", "int", "long long"),
-    "int64": ("long long", "long long", "__int128"),
-    "float32": ("float", "float", "float"),
-    "float64": ("double", "double", "double"),
-}
+
+def spelled(dtype: np.dtype) -> tuple[str, ...]:
+    """C++ types of entries in memory, in a register, and for saturating operations; DTypeError if there are none."""
+    found = dtypes.SCALARS[dtype].cuda
+    if not found:
+        raise DTypeError(f"bind: the GPU has no kernels for {dtype}. Convert the array first.")
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -32,9 +30,14 @@ def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool, arch: 
     return next((v for v in fitting if nonnegative or not v.nonnegative), None)
 
 
+def register(dtype: np.dtype) -> Any:
+    """NumPy type of an entry in a register."""
+    return {"int": np.int32, "long long": np.int64, "float": np.float32, "double": np.float64}[spelled(dtype)[1]]
+
+
 def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) -> str:
     """`struct Algebra` over T (memory) and W (registers), then `Step`; follows algebra.cuh in a translation unit."""
-    memory, register, _ = _TYPES[dtype.name]
+    memory, register, _ = spelled(dtype)
     add, mul = semiring.add, semiring.mul
     if dtype == np.float64 and (mul.cuda == "a + b" or mul.cuda in _COMPARED):
         add, mul = (replace(op, cuda=_COMPARED.get(op.cuda, op.cuda)) for op in (add, mul))
@@ -63,7 +66,7 @@ COUNTER = "stars_without_value"
 
 def counts_stars(semiring: Semiring, dtype: np.dtype) -> bool:
     """Whether kernels count stars without a value: integer dtypes have no ∞ or NaN to mark them."""
-    return semiring.star is not None and dtype.kind == "i"
+    return semiring.star is not None and dtypes.SCALARS[dtype].integer
 
 
 def _star(semiring: Semiring, dtype: np.dtype) -> str:
@@ -79,8 +82,8 @@ def _star(semiring: Semiring, dtype: np.dtype) -> str:
         return {semiring.star.cuda};
     }}
     static __device__ W star(W a) {{
-        const double value = real_star(a), low = Limits<T>::low;  // −low is one more than the greatest; NaN fails
-        if (W(double(a)) == a && value >= low && value < -low && value == trunc(value)) return W(value);
+        const double value = real_star(a), beyond = Limits<T>::high + 1.0;  // NaN fails
+        if (W(double(a)) == a && value >= Limits<T>::low && value < beyond && value == trunc(value)) return W(value);
         atomicAdd(&{COUNTER}, 1);
         return zero();
     }}"""
@@ -89,10 +92,10 @@ def _star(semiring: Semiring, dtype: np.dtype) -> str:
 def _operation(name: str, op: Op, dtype: np.dtype, *, absorbing: bool = False) -> str:
     """One operation as a static function; on integers a saturating one is wide, clamped, and absorbs zero."""
     head = f"    static __device__ W {name}(W a, W b)"
-    memory, _, wide = _TYPES[dtype.name]
-    if dtype.kind == "b":
+    memory, _, wide = spelled(dtype)
+    if dtypes.SCALARS[dtype].boolean:
         return f"{head} {{ return ({op.cuda}) ? 1 : 0; }}"
-    if not op.saturating or dtype.kind != "i":
+    if not op.saturating or not dtypes.SCALARS[dtype].integer:
         return f"{head} {{ return {op.cuda}; }}"
     absorbed = "(x == zero() || y == zero()) ? zero() : " if absorbing else ""
     return f"""\

@@ -56,13 +56,14 @@ def bind(
     DTypeError
         If the semiring is not defined on the dtype.
     """
-    from .algebra import counts_stars
+    from .algebra import counts_stars, spelled
     from .dense.backend import CudaBackend
     from .dense.sources import ACCESS
 
     dtype = np.dtype(dtype)
     if dtype not in dtypes.of(semiring):
         raise DTypeError(f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}.")
+    spelled(dtype)
     if options:
         raise TypeError(
             "bind: the cuda backend takes the options nonnegative, per_thread, tile, access and instructions, "

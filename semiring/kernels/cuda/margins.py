@@ -78,7 +78,7 @@ def _strips(A: Array, labels: Array, sums: Array, keys: Array) -> Iterator[tuple
 
 
 def text(dtype: np.dtype, semiring: Semiring) -> str:
-    memory, _, _ = algebra._TYPES[dtype.name]
+    memory, _, _ = algebra.spelled(dtype)
     double = np.dtype(np.float64)
     if semiring.add.ufunc is np.logaddexp:
         value, add, nothing = "exp(double(a))", "a + b", "0.0"

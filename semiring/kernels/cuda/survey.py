@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...algebra.dtypes import SCALARS
 from ...host.types import Array
 from . import algebra, compile, gpu
 
@@ -99,10 +100,10 @@ def _scratch(device: int, stream: int) -> Scratch:
 
 
 def text(dtype: str, zero: Any) -> str:
-    memory, register, _ = algebra._TYPES[dtype]
     kind = np.dtype(dtype)
+    memory, register, _ = algebra.spelled(kind)
     sign = {4: "__float_as_int(a) == (int)0x80000000", 8: "__double_as_longlong(a) == (long long)0x8000000000000000"}
-    minus_zero = sign[kind.itemsize] if kind.kind == "f" else "false"
+    minus_zero = sign[kind.itemsize] if SCALARS[kind].floating else "false"
     prelude = f"""\
 using T = {memory};
 #define INFINITY __int_as_float(0x7f800000)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....algebra.dtypes import index_dtype
+from ....algebra.dtypes import SCALARS, index_dtype
 from ....algebra.records import Semiring
 from ....host import memory
 from ..code import CALL, gain, machine_code
@@ -206,7 +206,7 @@ def gather_column(
     column = machine_code(entries.gather_column, kind, f"l{_letter(A.indices)}iiiibii").call
     of_a, of_x, of_y, columns = A.data.ctypes.data, x.ctypes.data, y.ctypes.data, A.shape[1]
     words, infinity = A.data, 0
-    if looks and A.data.dtype.kind == "f":
+    if looks and SCALARS[A.data.dtype].floating:
         words = A.data.view(f"i{A.data.itemsize}")
         infinity = int(np.array(np.inf, A.data.dtype).view(words.dtype))
         largest = machine_code(entries.largest_magnitude, None, f"{_letter(words)}ii").call

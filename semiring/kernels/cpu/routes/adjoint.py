@@ -246,7 +246,7 @@ class Adjoint:
         self._spare: list[Any] = []
         self._workspaces: dict[int, Space] = {}
         worse = bool(len(weights)) and (weights.min() < dtypes.one(semiring, dtype))
-        self._slack = float(np.finfo(dtype).eps) ** SLACK if rounds(self.kind) and not self._whole(semiring) else 0.0
+        self._slack = self.kind.record.eps**SLACK if rounds(self.kind) and not self._whole(semiring) else 0.0
         # Whether distances are integral and monotone along best walks.
         away = len(weights) and (weights.min() > 0 if semiring.add.selects == "least" else weights.max() < 0)
         self._away = semiring.lengths and not self._slack and bool(away)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....algebra.dtypes import largest_finite
+from ....algebra.dtypes import SCALARS, largest_finite
 from ....algebra.records import Semiring
 from ..intrinsics import kernel, one, part, plus, row, times, zero
 from ..kinds import choose
@@ -209,7 +209,7 @@ class Arc:
 
         each = max(1, min(CALL // (min(r, m) * (n + min(r, m))), -(-length // (4 * threads))))
         run(several, [(first, min(first + each, length)) for first in range(0, length, each)], threads)
-        if D.dtype.kind != "i":
+        if not SCALARS[D.dtype].integer:
             return 0.0
         return largest_finite(D[rows] if by_rows else D[:, cols]) + sum(map(largest_finite, (A, K)))
 

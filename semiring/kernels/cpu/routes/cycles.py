@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ..compile import inner, kernel
 
 #: Entries per call, so that Ctrl-C is handled.
@@ -45,7 +46,7 @@ def relax(
     tree = np.empty((4, n + 1), np.int64)
     waiting, state = np.empty(n, np.bool_), np.empty(3, np.int64)
     rows = max(1, _SLICE // max(n, 1))
-    form = _LOGARITHM if logarithmic else _FLOAT if A.dtype.kind == "f" else _INTEGER
+    form = _LOGARITHM if logarithmic else _FLOAT if SCALARS[A.dtype].floating else _INTEGER
     for floor in _floors(A, absent, sign) if form == _FLOAT else (-np.inf,):
         h[...], waiting[...], state[...] = 0.0, True, (0, 1, n)
         _plant(tree)

@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 
 from ..intrinsics import part, zero
 from ..kinds import Kind, semiring_of
+from ..vectors import compare
 
 #: Tolerance of entries of D, as a power of eps: relatively 2e-12 in float64, 6e-6 in float32.
 SLACK = 0.75
@@ -21,9 +22,7 @@ SLACK = 0.75
 
 def emit_better(builder: Any, kind: Any, a: Any, b: Any) -> Any:
     """Whether ⊕ strictly prefers a to b; scalars or vectors."""
-    relation = "<" if semiring_of(kind).add.selects == "least" else ">"
-    compare = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
-    return (builder.icmp_unsigned if kind.dtype == "bool" else compare)(relation, a, b)
+    return compare(builder, kind, "<" if semiring_of(kind).add.selects == "least" else ">", a, b)
 
 
 @intrinsic
@@ -36,7 +35,7 @@ def better(typing: Any, kind: Any, a: Any, b: Any) -> Any:
 
 def rounds(kind: Kind) -> bool:
     """Whether ⊗ rounds: on floats, unless it selects an operand."""
-    return kind.dtype.startswith("float") and semiring_of(kind).mul.selects is None
+    return kind.record.floating and semiring_of(kind).mul.selects is None
 
 
 @intrinsic

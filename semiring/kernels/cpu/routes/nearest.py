@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from ..intrinsics import kernel, one, times, zero
-from ..vectors import I32, I64, Vectors, emit, loop, opaque
+from ..vectors import I32, I64, Vectors, compare, emit, loop, opaque
 from .equality import better, emit_better, inexact, limit, rounds, tight
 
 #: No predecessor, as in SciPy; undecided.
@@ -131,9 +131,8 @@ def step(
                         emit_better(builder, kind, total, least_yet), emit_better(builder, kind, wanted, least_yet)
                     )
                 else:
-                    equal = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
                     unserved = builder.icmp_signed("==", before, ir.Constant(before.type, [OPEN] * wide))
-                    again = builder.and_(equal("==", total, wanted), unserved)
+                    again = builder.and_(compare(builder, kind, "==", total, wanted), unserved)
                 taken = builder.and_(emit_better(builder, kind, near, wanted), again)
                 if rounds(kind):
                     v.store(builder.select(taken, total, least_yet), builder.add(others[1], offset))

@@ -111,7 +111,7 @@ class Routes:
         self.improving, self.mirrored = improving, mirrored
         self.n, self.threads = D.shape[1], threads if D.size >= ALONE**2 else 1
         self.scalar = np.dtype(kind.dtype).type
-        self.eps = float(np.finfo(kind.dtype).eps) if rounds(kind) else 0.0
+        self.eps = kind.record.eps if rounds(kind) else 0.0
         # Lengths of both signs cancel, so that a small sum may carry the rounding error of large ones.
         cancels = improving and rounds(kind) and semiring_of(kind).lengths
         self.floor = dtypes.largest_finite(D) if cancels else 0.0
@@ -219,7 +219,7 @@ class Routes:
 
 def beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
     """Whether an edge is better than `one`, so that D may improve along a path."""
-    if not weights.size or weights.dtype.kind == "b":
+    if not weights.size or dtypes.SCALARS[weights.dtype].boolean:
         return False
     one = dtypes.one(semiring, weights.dtype)
     return bool(weights.min() < one if semiring.add.selects == "least" else weights.max() > one)

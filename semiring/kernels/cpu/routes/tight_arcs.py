@@ -21,7 +21,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ..intrinsics import kernel, one, times, zero
-from ..vectors import I64, Vectors, emit, multiply, splat, transposed
+from ..vectors import I64, Vectors, compare, emit, multiply, splat, transposed
 from .equality import better, emit_better, emit_limit, emit_size, inexact, larger, limit, rounds
 
 #: Sources whose arcs are tested together; arcs per word of one source's hits.
@@ -48,8 +48,8 @@ def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
             return I64(0)
         v = Vectors(builder, kind, lanes=LANES)
         y, most = multiply(builder, kind.mul, v.load(near), v.splat(w), v.zero()), v.load(worst)
-        differ = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
-        tight = builder.and_(differ("!=", y, v.zero()), builder.not_(emit_better(builder, kind, most, y)))
+        present, worse = compare(builder, kind, "!=", y, v.zero()), emit_better(builder, kind, most, y)
+        tight = builder.and_(present, builder.not_(worse))
         return builder.zext(builder.bitcast(tight, ir.IntType(LANES)), I64)
 
     return types.uint64(kind, types.intp, types.intp, kind.scalar), codegen

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from ..intrinsics import itemsize, kernel, load, part, short, store, times, write, zero
 from ..sparse.strips import STRIP, accumulate
-from ..vectors import I32, I64, Vectors, multiply, short_at
+from ..vectors import I32, I64, Vectors, compare, multiply, short_at
 from .equality import better, emit_better
 
 
@@ -95,9 +95,7 @@ def strip(
 def _emit_full(
     builder: Any, kind: Any, count: Any, rows: Any, x: Any, source: Any, panel: Any, y: Any, to: Any
 ) -> None:
-    v, four, equal = Vectors(builder, kind, lanes=STRIP), ir.VectorType(I32, STRIP), builder.icmp_signed
-    if kind.dtype.startswith("float"):
-        equal = builder.fcmp_ordered
+    v, four = Vectors(builder, kind, lanes=STRIP), ir.VectorType(I32, STRIP)
     into = builder.inttoptr(to, four.as_pointer())
     names = builder.load(into, align=4)
     with accumulate(builder, count, [v.load(y), names]) as (k, (best, of), after):
@@ -108,7 +106,7 @@ def _emit_full(
         name = builder.shuffle_vector(name, ir.Constant(four, ir.Undefined), ir.Constant(four, None))
         weights = v.load(builder.add(panel, builder.mul(k, I64(STRIP * kind.itemsize))))
         total = multiply(builder, kind.mul, factor, weights, v.zero())
-        tie = builder.and_(equal("==", total, best), builder.icmp_signed("<", name, of))
+        tie = builder.and_(compare(builder, kind, "==", total, best), builder.icmp_signed("<", name, of))
         taken = builder.or_(emit_better(builder, kind, total, best), tie)
         after += [builder.select(taken, total, best), builder.select(taken, name, of)]
     v.store(after[0], y)

@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 
 from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
-from ..vectors import I32, I64, Vectors
+from ..vectors import I32, I64, Vectors, compare
 
 #: Bucket of a vertex that does not wait; greatest bucket.
 NONE, LAST = 2**31 - 1, 2**30
@@ -83,8 +83,8 @@ def _buckets(builder: Any, v: Vectors, entries: Any, order: Any) -> Any:
     """Buckets of a vector of entries, int32; `order` is the address of the shifts, followed by the scale."""
     kind, count = v.kind, v.type.count
     floats, shorts = (ir.VectorType(t, count) for t in (ir.FloatType(), I32))
-    if isinstance(kind.llvm, ir.IntType):
-        x = builder.sitofp(entries, floats)
+    if kind.record.integer:
+        x = (builder.sitofp if kind.record.signed else builder.uitofp)(entries, floats)
     elif kind.mul == "fmul":  # bits of floats ≥ 0
         bits = ir.VectorType(ir.IntType(8 * kind.itemsize), count)
         x = builder.sitofp(builder.bitcast(entries, bits), floats)
@@ -119,8 +119,7 @@ def _relax(typing: Any, width: Any, source: Any, target: Any, weight: Any, order
         v = Vectors(builder, width.kind, lanes=width.lanes)
         old = v.load(target)
         new = v.step(old, v.load(source), v.splat(v.load(weight, type=v.type.element)))
-        integer = isinstance(width.kind.llvm, ir.IntType)
-        better = builder.icmp_signed("!=", new, old) if integer else builder.fcmp_ordered("!=", new, old)
+        better = compare(builder, width.kind, "!=", new, old)
         mask = builder.bitcast(better, ir.IntType(width.lanes))
         before = builder.block
         found, done = builder.append_basic_block("found"), builder.append_basic_block("done")

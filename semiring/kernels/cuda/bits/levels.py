@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....dense.levels import MOST, Levels
 from ....host.types import Array
@@ -85,8 +86,7 @@ class LevelsOnGpu(Levels):
     def _units(self, keys: np.ndarray, unit: Any) -> np.ndarray:
         lengths = keys.view(self._form.weights)
         units: np.ndarray = lengths / abs(float(unit))
-        if lengths.dtype.kind == "i":
-            units[lengths == np.iinfo(lengths.dtype).max] = math.inf
+        units[lengths == SCALARS[lengths.dtype].high] = math.inf
         return units
 
     def _nearest(self, front: np.ndarray) -> np.ndarray:

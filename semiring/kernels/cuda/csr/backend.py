@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....algebra.dtypes import one, zero
+from ....algebra.dtypes import SCALARS, one, zero
 from ....algebra.records import Semiring
 from ....host import memory
 from ....host.compiling import about
@@ -66,7 +66,7 @@ def _bound(end: float) -> str:
 
 
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
-    ordered = s.add.selects is None and dtype.kind == "f"
+    ordered = s.add.selects is None and SCALARS[dtype].floating
     return compile.source("spgemm.cu", algebra.text(s, dtype), f"constexpr bool ordered = {str(ordered).lower()};\n")
 
 
@@ -265,11 +265,9 @@ class _Product:
 
         self.where, self.dtype, self.rows, self.columns = where, A.data.dtype, A.shape[0], B.shape[1]
         self.mode = 0 if mask is None else 1 + complement
-        self.ordered = s.add.selects is None and self.dtype.kind == "f"
+        self.ordered = s.add.selects is None and SCALARS[self.dtype].floating
         self.zero = zero(s, self.dtype)
-        self.value = {"b": np.int32, "i": np.int64 if self.dtype.itemsize == 8 else np.int32}.get(
-            self.dtype.kind, self.dtype
-        )
+        self.value = algebra.register(self.dtype)
         self.kernels = _multiplying(s, self.dtype, gpu.current())
         if self.ordered and len(B.indices):
             B = summed(B, s, where)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ....host.types import Array
 from .. import algebra, compile, gpu
 from . import matrix
@@ -21,16 +23,16 @@ _STATE = 16
 
 def text(entries: np.dtype, lengths: np.dtype, sign: int) -> str:
     """Translation unit for two integer dtypes; `sign` is −1 if ⊕ keeps the greatest."""
-    info, wide = np.iinfo(entries), max(entries.itemsize, lengths.itemsize) > 4
+    wide = max(entries.itemsize, lengths.itemsize) > 4
     types = {
-        "X": algebra._TYPES[entries.name][0],
-        "Y": algebra._TYPES[lengths.name][0],
+        "X": algebra.spelled(entries)[0],
+        "Y": algebra.spelled(lengths)[0],
         "H": "long long" if entries.itemsize > 4 else "int",
         "U": "unsigned long long" if wide else "unsigned",
     }
-    absent = algebra._literal(info.max if sign > 0 else info.min, types["X"])
+    nothing = algebra._literal(SCALARS[entries].infinities[sign * math.inf], types["X"])
     prelude = "".join(f"using {name} = {spelled};\n" for name, spelled in types.items())
-    return compile.source("lengths.cu", f"{prelude}constexpr int sign = {sign};\nconstexpr X absent = {absent};\n")
+    return compile.source("lengths.cu", f"{prelude}constexpr int sign = {sign};\nconstexpr X absent = {nothing};\n")
 
 
 @cache

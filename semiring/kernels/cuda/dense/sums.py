@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from .. import gpu, tensor_maps
 from . import matrix, sums_text
 from .matrix import Matrix
@@ -271,7 +272,7 @@ def of(kernels: Kernels, plus_times: Callable[..., None]) -> Sums | None:
     `plus_times(C, A, B, accumulate=…)`: C ← A B of matrices of the same dtype.
     """
     logarithms = takes_logarithms(kernels.semiring)
-    if logarithms is None or kernels.tile != "tuned" or kernels.dtype.kind != "f":
+    if logarithms is None or kernels.tile != "tuned" or not SCALARS[kernels.dtype].floating:
         return None
     return Sums(kernels, logarithms, plus_times) if logarithms or kernels.dtype.itemsize == 4 else None
 

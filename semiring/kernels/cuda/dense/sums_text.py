@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from .. import algebra, compile
 from . import tiles
@@ -72,7 +73,7 @@ def tile_with_one_flag(table: Sequence[Tile]) -> Tile:
 def units(semiring: Semiring, dtype: np.dtype, arch: str) -> Iterator[tuple[str, str, str]]:
     """(name, text, architecture) of every translation unit of products besides `gemm.cu`."""
     logarithms = takes_logarithms(semiring)
-    if logarithms is None or dtype.kind != "f" or not (logarithms or dtype.itemsize == 4):
+    if logarithms is None or not SCALARS[dtype].floating or not (logarithms or dtype.itemsize == 4):
         return
     if logarithms:
         for sizes in EXACT:

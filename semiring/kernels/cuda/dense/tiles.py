@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring, Variant
 from .. import cards
 
@@ -94,7 +95,7 @@ def kind(semiring: Semiring, dtype: np.dtype, variant: Variant | None) -> str:
     """Table key: the variant's name, "plain" (one instruction each for ⊕ and ⊗) or "other"."""
     if variant is not None:
         return variant.name
-    saturating = dtype.kind == "i" and (semiring.add.saturating or semiring.mul.saturating)
+    saturating = SCALARS[dtype].integer and (semiring.add.saturating or semiring.mul.saturating)
     return "plain" if semiring.add.simd and semiring.mul.simd and not saturating else "other"
 
 

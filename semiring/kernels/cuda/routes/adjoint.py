@@ -17,7 +17,7 @@ from ...cpu.routes.equality import SLACK
 from .. import algebra, compile, gpu
 from . import by_distance, levelled
 from .pairs import Pairs, index_of
-from .predecessors import OPTIONS, constants, register, rounds
+from .predecessors import OPTIONS, constants, rounds
 
 #: Sources summed as integers before conversion to floats.
 CHUNK = 512
@@ -55,8 +55,8 @@ def essential(semiring: Semiring, A: Array, D: Array, doubt: float) -> Edges:
 
     A, D = cupy.ascontiguousarray(A), cupy.ascontiguousarray(D)
     n, index = len(D), index_of(len(D))
-    off = doubt * float(np.finfo(D.dtype).eps) * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
-    slack, blocks = register(D.dtype)(off), max(1, -(-n // WARPS))
+    off = doubt * dtypes.SCALARS[D.dtype].eps * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
+    slack, blocks = algebra.register(D.dtype)(off), max(1, -(-n // WARPS))
     counts = cupy.zeros(n + 1, np.int64)
     kernels = _module(semiring, D.dtype, index, 0, gpu.current())
     kernels.get_function("count_good")(
@@ -327,7 +327,7 @@ class Adjoint:
         """Chunks of rows with tested arcs, each with the launcher of its sums."""
         import cupy
 
-        scalar, n, pitch = register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
+        scalar, n, pitch = algebra.register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
         floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
         total, arrivals = self._open

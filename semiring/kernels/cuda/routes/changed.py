@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ....algebra.dtypes import largest_finite
+from ....algebra.dtypes import SCALARS, largest_finite
 from ....algebra.records import Semiring
 from ....host.compiling import about
 from ....host.memory import require
 from .. import algebra, compile, gpu
 from ..binding import bind
-from .predecessors import OPTIONS, THREADS, constants, register
+from .predecessors import OPTIONS, THREADS, constants
 
 
 def text(semiring: Semiring, dtype: np.dtype) -> str:
@@ -31,7 +31,7 @@ class Arc:
     """An arc (u, v) of weight w in the closure D, C-contiguous, on the current device."""
 
     def __init__(self, semiring: Semiring, D: Any, u: int, v: int, w: Any) -> None:
-        self.semiring, self.D, self.n, self.register = semiring, D, len(D), register(D.dtype)
+        self.semiring, self.D, self.n, self.register = semiring, D, len(D), algebra.register(D.dtype)
         self.arc: tuple[Any, ...] = D.data.ptr, np.int32(self.n), np.int32(u), np.int32(v), self.register(w)
 
     def _launch(self, name: str, blocks: int, *arguments: Any) -> None:
@@ -82,7 +82,7 @@ class Arc:
         product, self.found = cupy.empty((r, m), dtype), cupy.empty((r, m), dtype)
         ops.matmul(product, *((self.kept, edges) if self.of_rows else (edges, self.kept)))
         ops.matmul(self.found, *((product, among) if self.of_rows else (among, product)))
-        return sum(map(largest_finite, (self.kept, edges, among))) if dtype.kind == "i" else 0.0
+        return sum(map(largest_finite, (self.kept, edges, among))) if SCALARS[dtype].integer else 0.0
 
     def longest(self) -> float:
         """Length of the longest new entry, or more."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
 from ....host.compiling import about
@@ -40,8 +41,6 @@ LONG = 1 << 37
 ALLOWED = 4.0
 #: Bytes of a matrix' record of facts.
 FACTS = 16
-
-_REGISTERS: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
 
 
 def predecessors(semiring: Semiring, P: Array, A: Array, D: Array, mirrored: bool) -> None:
@@ -86,14 +85,9 @@ FILES = ("alone.cu", "predecessors.cu")
 OPTIONS = ("-fmad=false",)
 
 
-def register(dtype: np.dtype) -> Any:
-    """Register dtype of an entry in kernels; int32 unless listed."""
-    return _REGISTERS.get(dtype.name, np.int32)
-
-
 def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
     """Whether ⊗ rounds: on floats, unless it selects an operand."""
-    return dtype.kind == "f" and semiring.mul.selects is None
+    return SCALARS[dtype].floating and semiring.mul.selects is None
 
 
 @lru_cache(maxsize=256)
@@ -174,7 +168,7 @@ class _Search:
             yield from ((ALLOWED * many, wide) for many, wide in several)
 
     def _slack(self, allowed: float) -> Any:
-        return register(self.dtype)(allowed * self.eps)
+        return algebra.register(self.dtype)(allowed * self.eps)
 
     def _small(self) -> bool:
         """The whole rule, one block per matrix; returns whether all pairs were found."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....host.memory import available, require
 from ....host.types import Array
@@ -239,7 +240,7 @@ class OnDevice:
 
         up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
         options = {"nonnegative": nonnegative and self.nonnegative, "mirrored": mirrored}
-        vectors = np.ascontiguousarray(x.T + 0.0 if self.dtype.kind == "f" else x.T)  # no −0
+        vectors = np.ascontiguousarray(x.T + 0.0 if SCALARS[self.dtype].floating else x.T)  # no −0
         out = cupy.empty(x.shape, self.dtype)
         line = (self.fronts.places + 3 * self.n) * self.dtype.itemsize
         step = max(1, min(BYTES // max(line, 1), 65535))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra.catalog import get
-from ....algebra.dtypes import too_many_hops
+from ....algebra.dtypes import SCALARS, too_many_hops
 from ....host.memory import require
 from .. import algebra, compile, gpu
 
@@ -93,7 +93,7 @@ class Searches:
             done, group = stop, min(2 * group, 64)
             if int(last.get()[0]) < done:  # no vertex was reached
                 break
-        if self.dtype.kind == "i" and int(last.get()[0]) == np.iinfo(self.dtype).max:
+        if int(last.get()[0]) == SCALARS[self.dtype].high:
             raise too_many_hops(self.dtype)
         bits = done.bit_length()
         apart = rows.strides[0] // rows.itemsize

@@ -16,6 +16,7 @@ from ....host.errors import MemoryNeeded
 from ....host.memory import available, require
 from ....host.types import Array
 from .. import cards, compile, gpu
+from ..algebra import spelled
 
 #: Sources of a batch, and arcs of a segment.
 LANES = 32
@@ -27,14 +28,6 @@ SHARE = 7 / 8
 STRIP = 64
 #: Step of the bound, in buckets of `sparse.Searches.scale`.
 BUCKETS = 2.0
-
-_C = {
-    "int16": "short",
-    "int32": "int",
-    "int64": "long long",
-    "float32": "float",
-    "float64": "double",
-}
 
 
 @dataclass(frozen=True)
@@ -87,13 +80,13 @@ class Form:
         return self.semiring.add.selects == "greatest"
 
     def prelude(self) -> str:
-        floating, products = self.weights.kind == "f", self.products
-        infinity = int(np.array(np.inf if floating else np.iinfo(self.weights).max, self.weights).view(self.key))
+        record, products = dtypes.SCALARS[self.weights], self.products
+        infinity = int(np.array(record.high, self.weights).view(self.key))
         origin = int(np.ones(1, self.weights).view(self.key)[0])
         nothing = (origin if self.greatest else infinity - origin) if products else infinity
         key = "unsigned long long" if self.key.itemsize == 8 else "unsigned"
         flags = {
-            "floating": floating,
+            "floating": record.floating,
             "products": products,
             "ranks": self.ranks,
             "greatest": self.greatest,
@@ -103,8 +96,8 @@ class Form:
             "resumed": self.resumed,
         }
         return f"""\
-using Entry = {_C[self.dtype.name]};
-using Weight = {_C[self.weights.name]};
+using Entry = {spelled(self.dtype)[0]};
+using Weight = {spelled(self.weights)[0]};
 using Key = {key};
 constexpr Key nothing = {nothing}ull, origin = {origin}ull;
 constexpr bool {", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())};"""

@@ -74,7 +74,7 @@ class Listed:
     def thinned(self) -> Thinned | None:
         """Searches through the listed arcs; None if there are none, if lists overflow, or if integers are too small."""
         arcs, segments, worst, short = self.totals.get().tolist()
-        most = np.iinfo(self.form.weights).max if self.form.weights.kind == "i" else np.inf
+        most = dtypes.SCALARS[self.form.weights].high
         return None if short or not arcs or self.n * worst >= most else Thinned(self, arcs, segments)
 
     def graph(self, arcs: int) -> tuple[Array, Array, Array]:
