@@ -435,6 +435,17 @@ def test_the_catalog_prints_itself(capsys):
     assert "Did you mean 'tropical'?" in main(["tropica"])
 
 
+def test_the_catalog_may_be_cut_off(monkeypatch):
+    """As by `python -m semiring | head -1`."""
+    from semiring.__main__ import main
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", buffering=1) as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert main([]) is None
+
+
 def test_errors_and_operations_have_their_names_in_both_packages():
     import apsp
 
