@@ -446,9 +446,9 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 87516,
+    "lines of the packages": 87615,
     "files of more than 500 lines": 11,
-    "Any": 4124,
+    "Any": 4129,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
     "entries of apsp": 9,

@@ -1326,7 +1326,7 @@ def test_a_first_line_that_may_be_an_edge_is_not_taken_for_a_header(separator):
         return io.StringIO("".join(separator.join(row.split()) + "\n" for row in rows))
 
     for weight in ({}, {"weight": None}):
-        with pytest.raises(FormatError, match=r":1: the first line must be a header or an edge, got 'u v 3'"):
+        with pytest.raises(FormatError, match=r":1: the first line may be a header or an edge, got 'u v 3'"):
             read(text("u v 3", "v w 4"), **weight)
     assert read(text("u v 3", "v w 4"), columns=(0, 1, 2)).weights.tolist() == [3, 4]
     assert read(text("u v 3", "v w 4"), weight="3").weights.tolist() == [4]
@@ -1340,7 +1340,7 @@ def test_a_first_line_that_may_be_an_edge_is_not_taken_for_a_header(separator):
     assert read(text("source target", "source a", "a target")).edge_count == 2
     for weight in ({}, {"weight": None}, {"weight": "weight"}):  # a weight that is a word is none
         assert read(text("u v weight", "u v 3", "v w 4"), **weight).edge_count == 2
-    with pytest.raises(FormatError, match="must be a header or an edge"):
+    with pytest.raises(FormatError, match="may be a header or an edge"):
         read(text("u v road", "v w rail", "w u 3"), weight=None)
 
 

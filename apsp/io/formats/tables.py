@@ -139,7 +139,7 @@ class Table:
         if len(others) == 1 and as_number(self.names[others[0]]) is not None:
             name = self.names[others[0]]
             raise refuse(
-                f"the first line must be a header or an edge, got {show(' '.join(self.names))}. Say columns="
+                f"the first line may be a header or an edge, got {show(' '.join(self.names))}. Say columns="
                 f"{(*ends, *others)} if it is an edge, weight={came(name)} if not."
             )
 
