@@ -108,6 +108,16 @@ def test_names_of_numpy_are_pythons():
     assert as_graph([(day, day + 1)]).labels[0] is day  # whose item would be a number
 
 
+def test_a_matrix_below_its_size():
+    text = "3\n0 4 inf\n9 0 7\ninf 2 0\n"
+    assert shortest_paths(read(io.StringIO(text))).distances.tolist() == [[0, 4, 11], [9, 0, 7], [11, 2, 0]]
+    with pytest.raises(FormatError, match="3 rows of 3 numbers may be a matrix or edges"):
+        read(io.StringIO("3\n0 1 5\n1 2 5\n0 2 7\n"))
+    with pytest.raises(FormatError):
+        read(io.StringIO("4\n0 4 inf\n9 0 7\ninf 2 0\n"))
+    assert read(io.StringIO("4\n")).n == 1
+
+
 def test_views_have_the_directions_of_their_graph():
     assert shortest_paths(BOTH_WAYS.edges(data=True)).distance("C", "A") == 11
     for view in (NETWORK.edges, NETWORK.edges(), PARALLEL.edges, PARALLEL.edges(), PARALLEL.edges(keys=True)):
@@ -346,6 +356,7 @@ MISTAKES = [
     (lambda: read(io.StringIO('{"from": ["A"], "to": ["B"]}')), r"pandas\.DataFrame\(json\.load"),
     (lambda: read(io.StringIO("[[0, 1], [1, 0]]"), format="json"), r"apsp\.as_graph\(json\.load\(open"),
     (lambda: read(io.StringIO("")), "must hold a graph, got an empty file"),
+    (lambda: read("https://x.org/roads.csv"), r"got an address\. Say apsp\.as_graph\(pandas\.read_csv\('https://x"),
     (lambda: read("/nowhere/roads.csv"), "No such file or directory"),
     (lambda: read(io.StringIO("x"), format="excel"), r"format must be one of .*got 'excel'"),
     (lambda: shortest_paths(EDGES, "min-plus"), "Did you mean 'min_plus'"),
