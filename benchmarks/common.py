@@ -90,7 +90,7 @@ def best(
     before: Callable[[], object] = lambda: None,
     seconds: float = 0.0,
 ) -> float:
-    """The least seconds of a run, of so many at least and until they have taken `seconds`.
+    """The least seconds of a run, of at least `repeats` runs and until they have taken `seconds`.
 
     Neither `before` is timed, nor what it takes to free what a run returned. With --quick, one run is enough.
     """

@@ -411,7 +411,7 @@ def main() -> None:
         choices=["scale", "alone", "numpy", "bits", "sweeps", "searches", "check", "cpu"],
         help="by default scale, without a GPU cpu",
     )
-    parser.add_argument("--gpus", type=int, nargs="+", default=[2], help="so many, one number after the other")
+    parser.add_argument("--gpus", type=int, nargs="+", default=[2], help="numbers of GPUs, tried one after the other")
     parser.add_argument("--grid")
     parser.add_argument("--delaunay", type=int, nargs="*", default=[126_146], help="vertices, for sweeps")
     parser.add_argument("--roads", type=int, nargs="*", default=[131_000], help="vertices, for sweeps")
@@ -421,7 +421,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, nargs="*")
     parser.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="time one GPU as well")
     parser.add_argument("--check", action=argparse.BooleanOptionalAction, default=True, help="check sampled rows")
-    parser.add_argument("--rounds", type=int, help="only so many, the last ones: nothing is checked")
+    parser.add_argument("--rounds", type=int, help="only the last rounds, this number of them: nothing is checked")
     parser.add_argument("--trace", action="store_true", help="where the time of rounds goes")
     parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
     args = begin(parser)

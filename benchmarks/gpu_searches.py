@@ -1,4 +1,4 @@
-"""How long do all pairs of weighted graphs take on a GPU that are neither roads nor matrices of which all matters?
+"""How long do all pairs of weighted graphs take on a GPU, if they are neither roads nor dense?
 
     python benchmarks/gpu_searches.py                  # everything: three minutes, and 139 GB for the largest matrices
     python benchmarks/gpu_searches.py --only random    # graphs whose name contains this
@@ -50,7 +50,7 @@ BARS = {
     "reduction 100000, two GPUs": 600.0,
     "reduction 200000": 5000.0,
 }
-#: Vertices up to which the dense closure is computed, too; and buckets of other widths are tried.
+#: Most vertices for which the dense closure is computed, too, and other bucket widths are tried.
 DENSE, TRIED = 20_000, 40_000
 #: Threads of a block, blocks of a multiprocessor, and arcs loaded ahead.
 SHAPES = (

@@ -5,7 +5,7 @@
     python benchmarks/gradients.py --device cuda  # there alone
 
 Gradients are first compared with differences of the loss along a random direction (n = 200, float64), and at full size
-Σ gradient · weight with Σ demand · distance. Times are of calls, by the clock, the best of so many. "Forward" is of a
+Σ gradient · weight with Σ demand · distance. Times are of calls, by the clock, the best of several. "Forward" is of a
 tensor that requires gradients, whose predecessors are found at once where ⊕ selects; "closure" of one that does not.
 """
 

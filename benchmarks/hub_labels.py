@@ -82,7 +82,7 @@ def measure(name: str, arcs: Arcs) -> None:
     batch = own(lambda: H.entries(i, j)) / BATCH
     climbs = own(lambda: E.entries(i[:CLIMBS], j[:CLIMBS]), 3) / CLIMBS
     say(name, "batch", batch, f"a pair, of {BATCH:,} in a call", 1e6, "µs")
-    say(name, "climbs", climbs / batch, "two climbs (E.entries) take so many times as long", 1, "×")
+    say(name, "climbs", climbs / batch, "two climbs (E.entries), relative to this", 1, "×")
     names = [f"crossing {k}" for k in np.random.default_rng(3).permutation(n)]
     graph = apsp.Graph.from_arrays(tails, heads, weights.astype(np.float32), n=n, labels=names)
     r = apsp.shortest_paths(graph, hub_labels=True, threads=1, dtype="float32")

@@ -20,7 +20,7 @@ import apsp
 
 KERNELS = Path(__file__).parent.parent / "examples" / "lab" / "kernels"
 SIZE = 64
-#: What of ours is which of theirs.
+#: Our counters and theirs.
 METRICS = {
     (space, way, what): f"l1tex__{theirs}_op_{way}.sum"
     for way in ("ld", "st")

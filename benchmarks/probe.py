@@ -93,7 +93,7 @@ def rate(kind: Kind, *, image: bool = False, repeats: int = 5) -> float:
         Count with the instructions of the micro-kernel, not with the semiring's own; they differ where the former
         works on integers that sort as the floats do.
     repeats : int
-        The best of so many.
+        The best of several runs.
     """
     code, (rows, columns) = _compiled(kind, image), _shape(kind)
     vectors = rows * columns

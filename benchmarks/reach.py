@@ -3,7 +3,7 @@
     python benchmarks/reach.py                # up to ten million vertices and twenty million arcs; 3 minutes, 6 GiB
     python benchmarks/reach.py --quick        # 20,000 vertices
 
-Random graphs, packages (each needs a few earlier ones, of which some are popular), random acyclic graphs, and bands,
+Random graphs, packages (each needs a few earlier ones, popular ones more often), random acyclic graphs, and bands,
 whose arcs lead about 1,000 vertices on. Answers are first compared with breadth-first searches by SciPy. Times are of
 the processor, of one thread; a pair is one of a million random ones. Bytes are those of components, arcs and labels.
 """

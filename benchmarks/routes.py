@@ -87,7 +87,7 @@ def many(repeats: int) -> None:
         took = f"{best(work, repeats):.3f} s, {best(work, repeats, clock=time.process_time):.3f} s of all processors"
         print(f"\nall paths of n = 400 as lists, {title} closure and predecessors: {took}")
     n = 8192
-    r = shortest_paths(rng.random((n, n), np.float32), null_value=None)  # of so many a few are 0
+    r = shortest_paths(rng.random((n, n), np.float32), null_value=None)  # a few of the entries are 0
     start = time.perf_counter()
     _ = r.predecessors
     found = time.perf_counter() - start

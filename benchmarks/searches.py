@@ -50,11 +50,11 @@ from semiring.host.errors import SemiringError
 DATA = ROOT.parent / "shared" / "data"
 #: Vertices that are searched from, and the engines that answer by themselves; 0 stands for all.
 SOURCES, ENGINES = (1, 4, 16, 64, 0), ("scipy", "searches", "hops", "dense", "elimination")
-#: From so many seconds on ratios are compared, below them differences of at most ...
+#: Times from this number of seconds on are compared by ratio, shorter ones by difference, at most ...
 LEAST, MORE = 2e-3, 1e-3
 #: The bars: ours over SciPy's; the engine chosen over the fastest; predicted over measured, or the other way round.
 SLOWER, CHOSEN, PREDICTED = 1.25, 1.3, 2.0
-#: Engines predicted to take longer than so many times the fastest are not run.
+#: Engines predicted to take longer than this multiple of the fastest are not run.
 WORTH = 20
 #: Bytes of a table, at most.
 MOST = 6 << 30
@@ -174,7 +174,7 @@ def power(n: int, degree: float, exponent: float) -> Arcs:
 
 
 def small_world(n: int, k: int, again: float) -> Arcs:
-    """Watts and Strogatz (1998): a ring of neighbours, of which some arcs lead anywhere."""
+    """Watts and Strogatz (1998): a ring of neighbours, some arcs rewired at random."""
     rng, tails = np.random.default_rng(n), np.repeat(np.arange(n), k // 2)
     heads = (tails + np.tile(np.arange(1, k // 2 + 1), n)) % n
     return tails, np.where(rng.random(len(heads)) < again, rng.integers(0, n, len(heads)), heads)
@@ -498,7 +498,7 @@ def task(name: str, counts: list[int], data: Path, limit: float, end: float) -> 
 
 
 def done(tasks: list[tuple[str, list[int]]], args: argparse.Namespace, limit: float) -> Iterator[list[Cell]]:
-    """The cells of each, from so many processes."""
+    """The cells of each, from several processes."""
     end = time.time() + args.within
     if args.jobs == 1:
         warm()

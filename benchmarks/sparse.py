@@ -123,7 +123,7 @@ def own(run: Callable[[], Any], repeat: int = 5) -> float:
 
 
 def consume(blocks: Iterator[Any], count: int) -> int:
-    """Entries of the first so many blocks."""
+    """Entries of the first blocks."""
     entries = 0
     for _, block in blocks:
         entries += block.size
@@ -178,7 +178,7 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
     order = own(lambda: Analysis(tails.astype(np.int32), heads.astype(np.int32), n), repeat=repeat)
     update = own(lambda: made.update(args), repeat=repeat)
     lines.say("cold", cold, "cold: from arrays to panels", 1e3, "ms")
-    lines.say("order", order, "of which order and tree", 1e3, "ms")
+    lines.say("order", order, "order and tree, a part of it", 1e3, "ms")
     lines.say("weights", update, "new weights", 1e3, "ms")
     blocks = max(2, min(-(-n // 64), int(5e8 / (64 * n))))
     if made.cost.climb > 10**7:
@@ -203,7 +203,7 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
     every = cold + n * n * panels
     lines.say("all pairs", every, "all pairs, cold", 1.0, "s")
     scipy, dense = scipys(arcs), n**3 / dense_rate()
-    lines.say("SciPy", scipy / every, "SciPy's Dijkstra takes so many times as long", 1.0, "×")
+    lines.say("SciPy", scipy / every, "SciPy's Dijkstra, relative to this", 1.0, "×")
     lines.say("dense", dense / every, "the dense closure would", 1.0, "×")
     lines.planned(arcs, cold, {"elimination": cold + n * n * rows, "scipy": scipy, "dense": dense})
     if path is not None:
@@ -251,7 +251,7 @@ def near(arcs: Arcs, lines: Lines) -> None:
     u, v = max(some, key=len)[:: some.hops.max()]
     path, tree = own(lambda: r.path(u, v), 20), own(lambda: dijkstra(A, indices=u, return_predecessors=True))
     lines.say("path", path, f"one path, of {some.hops.max() + 1} vertices", 1e3, "ms")
-    lines.say("tree", tree / path, "SciPy's tree of which it is a branch takes", 1, "×")
+    lines.say("tree", tree / path, "SciPy's whole tree, relative to this path", 1, "×")
 
 
 def in_turn(run: Callable[[Elimination], float], which: tuple[Elimination, ...], repeat: int) -> list[float]:

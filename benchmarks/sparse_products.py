@@ -53,7 +53,7 @@ def stencil(side: int) -> Any:
 
 
 def of(arcs: tuple[Any, Any, Any, int]) -> Any:
-    """A matrix without zeros, of which SciPy's products drop some."""
+    """A matrix without stored zeros: SciPy's products drop them."""
     tails, heads, weights, n = arcs
     return sp.csr_array((np.maximum(weights, 1).astype(np.float32), (tails, heads)), shape=(n, n))
 
@@ -80,7 +80,7 @@ def check(C: Any, expected: Any, *, entries: bool) -> None:
 
 
 def suitesparse(A: Any, threads: int) -> float | None:
-    """Seconds of A · A by SuiteSparse:GraphBLAS, on so many threads; None where it is not installed."""
+    """Seconds of A · A by SuiteSparse:GraphBLAS, on `threads` threads; None if it is not installed."""
     try:
         import graphblas as gb
     except ImportError:

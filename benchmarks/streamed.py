@@ -75,7 +75,7 @@ def same_bits(A: np.ndarray, D: Any, ops: Backend) -> bool:
 
 
 def hold(memory: int | None) -> None:
-    """Let CuPy take so many more bytes of the device."""
+    """Limit CuPy to this many more bytes of the device."""
     import cupy
 
     pool = cupy.get_default_memory_pool()

@@ -6,7 +6,7 @@
 
 What is timed is compared first: einsum with PyTorch's broadcast and reduction in blocks, and with torch-semiring-einsum
 where it is installed; chains with a scan in PyTorch, in float64 too; hops with SciPy's shortest_path of each molecule.
-Times are of calls, by the clock, until the device is done; the best of so many.
+Times are of calls, by the clock, until the device is done; the best of several runs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def row(device: str, what: str, ours: float, others: dict[str, float], bar: floa
 
 
 def by_blocks(reduce: Callable[..., Any], X: Any, Y: Any, block: int) -> Any:
-    """The products by a broadcast and a reduction, so many at a time."""
+    """The products by a broadcast and a reduction, in batches."""
     parts = [reduce(X[i : i + block, :, :, None] + Y[i : i + block, None], 2) for i in range(0, len(X), block)]
     return torch.cat(parts)
 

@@ -54,7 +54,7 @@ def candidates(lanes: int, itemsize: int) -> Iterator[tiles.Tile]:
 
 
 def survivors(text: str, found: list[tiles.Tile], itemsize: int, arch: str) -> list[tiles.Tile]:
-    """Those that compile without a spilled register, aligned or not, and of which `blocks` fit a multiprocessor."""
+    """Tiles that compile without a spilled register, aligned or not, `blocks` of them to a multiprocessor."""
     room = cp.cuda.runtime.deviceGetAttribute(cp.cuda.runtime.cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0)
 
     def used(tile: tiles.Tile, aligned: bool) -> compile.Resources:

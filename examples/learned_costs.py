@@ -1,9 +1,9 @@
-"""How long does each street take? Learnt from trips of which only start, end and minutes were written down.
+"""How long does each street take? Learned from trips with only start, end and minutes written down.
 
     python examples/learned_costs.py     # a few seconds; needs PyTorch: pip install torch
     python examples/learned_costs.py --side 20 --trips 8000
 
-A town of side × side crossings; every street has a time of its own, in each direction, which nobody has measured. A
+A town of side × side crossings; every street has an unknown time in each direction. A
 trip takes the quickest way, which nobody has written down either. The gradient of all errors goes back along the
 quickest ways to the streets that they use, and other trips then show what has been learnt.
 """

@@ -15,7 +15,7 @@ from apsp import Graph, transitive_closure
 
 
 def package_index(n: int, seed: int = 0) -> Graph:
-    """A graph in which a package needs about two earlier ones, and a few that came at one time need one another."""
+    """A random graph: a package needs about two earlier ones, and a few neighbours need one another."""
     rng = np.random.default_rng(seed)
     needs = np.repeat(np.arange(1, n), rng.poisson(2, n - 1))
     needed = (needs * rng.random(len(needs)) ** rng.choice([1.2, 6], len(needs))).astype(int)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from .algebra.catalog import CATALOG, get
@@ -13,8 +14,11 @@ def main(names: list[str]) -> str | None:
     try:
         for s in map(get, names) if names else CATALOG:
             print(f"{s.name:12}{s.add.name + ', ' + s.mul.name:18}{', '.join(s.aliases) or '-':32}{' '.join(s.dtypes)}")
+        sys.stdout.flush()
     except AlgebraError as error:
         return str(error)
+    except BrokenPipeError:  # as of `| head`: the rest is wanted by nobody
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return None
 
 

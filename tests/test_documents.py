@@ -177,7 +177,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_links_between_pages_lead_to_headings_that_are_there():
-    pages, followed = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")], 0
+    pages, followed = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], 0
     for page in pages:
         for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):
             file, _, anchor = link.partition("#")

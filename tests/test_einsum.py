@@ -178,7 +178,7 @@ def test_integers_of_64_bits_of_both_signs_are_refused_where_they_may_not_fit():
         lambda x: einsum("ab,bc,cd->ad", csr_array(A), np.diag(x), A, order=[(0, 1), (0, 1)]),
     ):
         with pytest.raises(
-            DomainError, match=r"of both signs must .* fit int64, got entries of which 3 .* Pass floats"
+            DomainError, match=r"of both signs must .* fit int64, got entries whose products of 3 .* Pass floats"
         ):
             call(x)
     assert semiring.prod(x.astype(float)) == -(2.0**62)

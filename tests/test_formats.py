@@ -382,8 +382,8 @@ class TestColumns:
             ("from,to,minutes\nA,B,1\n", {"weight": "hours"}, 1, ("'hours'", "'minutes'")),
             ("from,to,minutes\nA,B,1\n", {"columns": ("from", "to", "hours")}, 1, ("'hours'",)),
             ("A,B,1\n", {"columns": (0, 1, 3)}, None, ("position 3", "3 columns")),
-            ("1,2,3\n", {"columns": (0, 1, 1)}, None, ("column of its own", "got 1")),
-            ("from,to,km\n1,2,3\n", {"weight": "to"}, 1, ("column of its own", "'to'")),
+            ("1,2,3\n", {"columns": (0, 1, 1)}, None, ("another column than the ends", "got 1")),
+            ("from,to,km\n1,2,3\n", {"weight": "to"}, 1, ("another column than the ends", "'to'")),
             ("1,2,3\n", {"columns": (0, 0, 2)}, None, ("either end", "got 0")),
             ("A,B,1\nC,D\n", {"columns": (0, 1, 2)}, 2, ("3 fields",)),
             ("A,B,1\n\nC,D,x\n", {"columns": (0, 1, 2)}, 3, ("'x'",)),
@@ -1326,13 +1326,13 @@ def test_a_first_line_that_may_be_an_edge_is_not_taken_for_a_header(separator):
         return io.StringIO("".join(separator.join(row.split()) + "\n" for row in rows))
 
     for weight in ({}, {"weight": None}):
-        with pytest.raises(FormatError, match=r":1: the first line must be a header or an edge, got 'u v 3'"):
+        with pytest.raises(FormatError, match=r":1: the first line may be a header or an edge, got 'u v 3'"):
             read(text("u v 3", "v w 4"), **weight)
     assert read(text("u v 3", "v w 4"), columns=(0, 1, 2)).weights.tolist() == [3, 4]
     assert read(text("u v 3", "v w 4"), weight="3").weights.tolist() == [4]
     assert read(text("u v 2020 2021", "v w 4 5"), weight="2021").weights.tolist() == [5]
     triangle = ("u v", "v w", "w u")
-    with pytest.raises(FormatError, match=r"got 'u v', of which both are vertices. Say columns=\(0, 1\)"):
+    with pytest.raises(FormatError, match=r"got 'u v', both vertices further down. Say columns=\(0, 1\)"):
         read(text(*triangle))
     assert read(text(*triangle), columns=(0, 1)).edge_count == 3
     assert read(text(*triangle), columns=("u", "v")).edge_count == 2
@@ -1340,7 +1340,7 @@ def test_a_first_line_that_may_be_an_edge_is_not_taken_for_a_header(separator):
     assert read(text("source target", "source a", "a target")).edge_count == 2
     for weight in ({}, {"weight": None}, {"weight": "weight"}):  # a weight that is a word is none
         assert read(text("u v weight", "u v 3", "v w 4"), **weight).edge_count == 2
-    with pytest.raises(FormatError, match="must be a header or an edge"):
+    with pytest.raises(FormatError, match="may be a header or an edge"):
         read(text("u v road", "v w rail", "w u 3"), weight=None)
 
 
@@ -1395,7 +1395,7 @@ class TestTimetables:
         path.write_text(
             "\ufeff" + self.TRANSFERS.replace(",min_transfer_time", "").replace(",120", "").replace(",60", "")
         )
-        with pytest.raises(FormatError, match=r"says of which kind an edge is.*weight=None"):
+        with pytest.raises(FormatError, match=r"identifies an edge or its kind.*weight=None"):
             read(path)
         assert shortest_paths(path, weight=None).distance("A", "C") == 2
 

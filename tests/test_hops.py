@@ -148,7 +148,7 @@ def test_errors_name_what_is_wrong():
         H.to_dense(np.empty((2, 2), np.int32))
     with pytest.raises(ValueError, match="to_dense: out must be writeable"):
         H.to_dense(np.broadcast_to(H.dtype.type(0), (2, 2)))
-    with pytest.raises(ValueError, match="memory of its own"):
+    with pytest.raises(ValueError, match="do not overlap in memory"):
         H.to_dense(np.lib.stride_tricks.as_strided(np.zeros(2, H.dtype), (2, 2), (0, 2)))
 
 

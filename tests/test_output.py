@@ -372,6 +372,24 @@ def test_edges_are_coloured_by_what_they_carry():
         r.plot(edge=carried)
 
 
+#: Public results that a type checker knows. Any are frames (pandas or Polars), what NetworkX and SciPy return, labels.
+KNOWN = """
+    r.distance('a','c') r.distance(['a'],['c']) r.path('a','c') r.paths([('a','c')]) r.paths([('a','c')])[0] r.distances
+    r.table(['a'],['c']) r.reachable r.predecessors r.next_hops r.hops r.labels r.infinity next(r.rows())[1] r.plan
+    r.edges('a','c') r.nearest(['a']) r.nearest(['a']).distance r.reduce('total') r.update({('a','b'):3}) r.graph
+    r.hub_labels() r.k_paths('a','c',2) r.k_paths([('a','c')],2)[0] r.k_distances('a','c',2) r.all_paths('a','c')
+    r.counts r.flows([('a','c',2)]) r.betweenness() r.edge_betweenness() r.tied(1e-9) r.eccentricity() r.diameter()
+    r.farthest_pair() r.center() r.closeness() r.average_path_length() r.verify() r.text() r.to_geojson() r.explore()
+    r.plot() apsp.Result.load('r.npz') t.reaches('a','c') t.reaches(['a'],['c']) t.path('a','c') t.descendants('a')
+    t.components() t.reduction() t.counts() t.matrix t.to_bool() t.to_edges() t.update({('a','b'):False})
+    apsp.reachable(edges,'x*').reaches('a','c') p.path p.slack p.plot() apsp.plan(5).engine closure(edges)
+    closure([A,A]) closure(A,steps=True)[1] apsp.update(A,A,{(0,1):2}) apsp.predecessors(A,A) apsp.order(edges)
+    apsp.negative_cycle(edges) apsp.hops([A]) apsp.check(edges,A) apsp.compare(A) apsp.read('r.gr') apsp.progress()
+    apsp.road_like(5,seed=1) g.index('a') g.edges() g.having(directed=False) g==g semiring.matmul(A,A)
+    semiring.matmul(A,A,witness=True) semiring.einsum('ij,jk->ik',A,A) semiring.get('tropical')
+""".split()
+
+
 def test_a_type_checker_finds_what_a_user_gets(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "program.py").write_text(
@@ -393,13 +411,17 @@ def test_a_type_checker_finds_what_a_user_gets(tmp_path):
         "closure([[0]], 'min_pluss')\n"
         "shortest_paths('x.gr', engine='elimnation')\n"
         "print(t.reaches('a', 'b'), semiring.__version__)\n"
+        "import apsp, numpy as np\n"
+        "edges, A, p, g = [('a', 'b', 4)], np.zeros((3, 3)), critical_path({'a': 1}), as_graph([('a', 'b', 4)])\n"
+        + "".join(f"reveal_type({expression})\n" for expression in KNOWN)
     )
     options = ["--strict", "--allow-any-generics", "--no-incremental", "--config-file=", "--follow-imports=silent"]
     command = [sys.executable, "-m", "mypy", *options, "program.py"]
     env = {**os.environ, "MYPYPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
-    assert revealed == [
+    assert [x for x, found in zip(KNOWN, revealed[8:], strict=True) if found in ("Any", "object")] == []
+    assert revealed[:8] == [
         *(
             "apsp.answers.result.Result",
             "apsp.answers.reach.reachability.Reachability",
@@ -433,6 +455,17 @@ def test_the_catalog_prints_itself(capsys):
     assert main(["tropical"]) is None
     assert capsys.readouterr().out.splitlines() == lines[:1]
     assert "Did you mean 'tropical'?" in main(["tropica"])
+
+
+def test_the_catalog_may_be_cut_off(monkeypatch):
+    """As by `python -m semiring | head -1`."""
+    from semiring.__main__ import main
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", buffering=1) as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        assert main([]) is None
 
 
 def test_errors_and_operations_have_their_names_in_both_packages():

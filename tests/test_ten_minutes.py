@@ -98,6 +98,26 @@ def test_files_as_people_have_them(name, tmp_path):
     assert r.distance("C", "A") == np.inf
 
 
+def test_names_of_numpy_are_pythons():
+    names = np.array(["A", "B", "C"])
+    r = shortest_paths([(names[0], names[1], 4), (names[1], names[2], 7)])
+    assert list(map(type, r.path("A", "C"))) == [str] * 3
+    assert "np." not in repr(r.betweenness())
+    assert repr(shortest_paths([(np.int64(5), np.int64(7), 1)]).path(5, 7)) == "[5, 7]"
+    day = np.datetime64("2026-01-05", "ns")
+    assert as_graph([(day, day + 1)]).labels[0] is day  # whose item would be a number
+
+
+def test_a_matrix_below_its_size():
+    text = "3\n0 4 inf\n9 0 7\ninf 2 0\n"
+    assert shortest_paths(read(io.StringIO(text))).distances.tolist() == [[0, 4, 11], [9, 0, 7], [11, 2, 0]]
+    with pytest.raises(FormatError, match="3 rows of 3 numbers may be a matrix or edges"):
+        read(io.StringIO("3\n0 1 5\n1 2 5\n0 2 7\n"))
+    with pytest.raises(FormatError):
+        read(io.StringIO("4\n0 4 inf\n9 0 7\ninf 2 0\n"))
+    assert read(io.StringIO("4\n")).n == 1
+
+
 def test_views_have_the_directions_of_their_graph():
     assert shortest_paths(BOTH_WAYS.edges(data=True)).distance("C", "A") == 11
     for view in (NETWORK.edges, NETWORK.edges(), PARALLEL.edges, PARALLEL.edges(), PARALLEL.edges(keys=True)):
@@ -123,7 +143,7 @@ def test_ids_are_no_weights():
     assert read(io.StringIO(plain)).weights is None
     assert read(io.StringIO(text_of(nx.generate_gexf(G)))).weights is None
     assert as_graph(nx.DiGraph([("a", "b", {"osmid": 44})])).weights is None
-    with pytest.raises(FormatError, match="'id' says of which kind an edge is, or which"):
+    with pytest.raises(FormatError, match="'id' identifies an edge or its kind"):
         read(io.StringIO("from,to,id\nA,B,7\n"))
 
 
@@ -234,6 +254,23 @@ def test_a_crs_decides_whether_places_are_planar(tmp_path):
         assert not g.having(crs="EPSG:4326").planar
 
 
+def test_places_in_a_table():
+    rows = {"Name": ["A", "B", "Z"], "Longitude": [6.0, 6.1, 6.2], "Latitude": [49.0, 49.1, 49.2], "Kind": list("xyz")}
+    for library in ("pandas", "polars"):
+        table = pytest.importorskip(library).DataFrame(rows)
+        g = as_graph(EDGES, places=table)
+        assert list(g.labels) == ["A", "B", "C", "Z"]  # the last has a place, and no edges
+        np.testing.assert_array_equal(g.places, [[6, 49], [6.1, 49.1], [np.nan, np.nan], [6.2, 49.2]])
+        np.testing.assert_array_equal(as_graph(EDGES).having(places=table).places, g.places[:3])
+
+
+def test_a_matrix_that_is_closed_whole_does_not_count_components():
+    ring = np.array([[0, 1.0], [1, 0]])
+    assert repr(transitive_closure(ring)).startswith("<Reachability: 2 vertices, ")
+    assert len(transitive_closure(ring).components()) == 1
+    assert "300 vertices in 1 components" in repr(transitive_closure(apsp.cycle(300), engine="united"))
+
+
 def test_devices_as_pytorch_spells_them():
     assert shortest_paths(EDGES, device="cpu:0").distance("A", "C") == 11
     assert closure(np.array([[0.0, 1], [2, 0]]), device="cpu:0").tolist() == [[0, 1], [2, 0]]
@@ -279,6 +316,16 @@ MISTAKES = [
     (lambda: as_graph({"A": [("B", 4)]}), r"Weights go in as \{u: \{v: weight\}\}"),
     (lambda: as_graph({"A": "BC"}), r"must be \{u: \{v: weight\}\}"),
     (lambda: as_graph(nx.node_link_data(NETWORK)), r"Of node-link data pass networkx\.node_link_graph\(data\)"),
+    (
+        lambda: as_graph({"Roads": frame(u=["A"]), "Stops": frame(x=[1])}),
+        r"a dict of tables.*Pass .*: tables\['Roads'\]",
+    ),
+    (
+        lambda: as_graph(frame(**{"From stop": ["A"], "To stop": ["B"], "t (min)": [4]})),
+        "columns=.'From stop', 'To stop'",
+    ),
+    (lambda: as_graph(EDGES, places=frame(a=[1])), r"one column must name the vertex .*columns \['a'\]"),
+    (lambda: as_graph(EDGES, places={0: (6, 49)}), r"none of the labels.*frame\.set_index\(COLUMN\)"),
     (lambda: as_graph(42), "source must be one of these: .*Got int"),
     (lambda: as_graph(np.zeros((2, 3))), r"square, \(n, n\), got shape \(2, 3\)|edge_index|shape"),
     (lambda: as_graph(np.array([[0, 1], [1, 2]])), r"may be a matrix or.*Graph\.from_edges\(A\)"),
@@ -288,6 +335,9 @@ MISTAKES = [
     (lambda: as_graph(frame(u=["A"], v=["B"], km=["4"])), "got '4' in row 0 of the column 'km'.*weight=None"),
     (lambda: as_graph(frame(u=["A"], v=[None], km=[4])), "a vertex must have a name, got none in row 0.*Drop the row"),
     (lambda: as_graph(frame(u=["A"], v=["B"], km=[None])), "number"),
+    (lambda: as_graph(frame(u=["A"], v=["B"], km=[np.nan])), r"none in row 0.*table\.dropna\(subset=\['km'\]\)"),
+    (lambda: shortest_paths([(1, 2, 3)]).path("1", "2"), "one of the 2 labels 1 … 2, got '1'. Did you mean 1?"),
+    (lambda: shortest_paths([("1", "2", 3)]).path(1, 2), "Did you mean '1'?"),
     (lambda: as_graph(frame(u=["A"], v=["B"], km=[4], time=[5])), "Say weight='km', or weight=None"),
     (lambda: as_graph(frame(A=[0, 1.0], B=[None, 0]).set_index([["A", "B"]])), r"table\.fillna\(float\('inf'\)\)"),
     (lambda: read(io.StringIO(PAIRS)), "Say weight='length', or weight=None"),
@@ -306,6 +356,7 @@ MISTAKES = [
     (lambda: read(io.StringIO('{"from": ["A"], "to": ["B"]}')), r"pandas\.DataFrame\(json\.load"),
     (lambda: read(io.StringIO("[[0, 1], [1, 0]]"), format="json"), r"apsp\.as_graph\(json\.load\(open"),
     (lambda: read(io.StringIO("")), "must hold a graph, got an empty file"),
+    (lambda: read("https://x.org/roads.csv"), r"got an address\. Say apsp\.as_graph\(pandas\.read_csv\('https://x"),
     (lambda: read("/nowhere/roads.csv"), "No such file or directory"),
     (lambda: read(io.StringIO("x"), format="excel"), r"format must be one of .*got 'excel'"),
     (lambda: shortest_paths(EDGES, "min-plus"), "Did you mean 'min_plus'"),
@@ -314,7 +365,7 @@ MISTAKES = [
     (lambda: shortest_paths(EDGES).distance("A", "Z"), "a vertex must be one of the 3 labels 'A' … 'C', got 'Z'"),
     (lambda: shortest_paths(EDGES).path("C", "A"), "'A' must be reachable from 'C'"),
     (lambda: shortest_paths(EDGES).diameter(), "connected=True"),
-    (lambda: shortest_paths(EDGES).save("d.xlsx"), "suffix must be one of"),
+    (lambda: shortest_paths(EDGES).save("d.xlsx"), r"suffix must be one of.*r\.to_frame\(\)\.to_excel\('d\.xlsx'\)"),
     (lambda: shortest_paths(EDGES).reduce("mean"), "mean"),
     (lambda: shortest_paths(EDGES).betweenness(sources=["A"]), "sources must be a number from 1 to 3"),
     (lambda: shortest_paths(EDGES).flows({"A": 3}), r"triples \(origin, destination, trips\)"),
@@ -355,6 +406,7 @@ TYPED = [
     (["solve", "square.csv"], 2, "Say --format matrix for the matrix, --columns 0,1 for edges", "apsp.read"),
     (["convert", "r.csv", "g.graph", "--weight", "length"], 2, "Read it with --undirected if", "directed=False"),
     (["solve", "r.csv", "--weight", "length", "--engine", "fast"], 2, "apsp: engine must be one of", "engine="),
+    (["solve", "stops.csv"], 2, "Say --columns 'From stop,To stop', by name", "columns="),
     (["solve", "zeros.csv"], 2, "or --null-value none where they are edges", "null_value"),
 ]
 
@@ -365,6 +417,7 @@ def test_a_mistake_in_a_shell_is_told_in_its_words(number, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "r.csv").write_text(PAIRS)
     (tmp_path / "square.csv").write_text("0,1\n1,0\n")
+    (tmp_path / "stops.csv").write_text("From stop,To stop,km\nA,B,4\n")
     (tmp_path / "zeros.csv").write_text(",A,B,C\nA,0,1,0\nB,0,0,1\nC,1,0,0\n")
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == code

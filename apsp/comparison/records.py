@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.host.types import Axes
+from semiring.host.types import Axes, Drawn
 
 from ..io.display import notebook
 from . import draw
@@ -268,7 +268,7 @@ class Comparison:
 
     def plot(
         self, ax: Axes = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150
-    ) -> Axes:
+    ) -> Drawn:
         """Draw a quantity of the rows over n, log–log, and how many times as fast as the serial program each is.
 
         A colour a schedule, solid for one thread, dashed for several, dotted on a GPU. Needs matplotlib.

@@ -1,9 +1,9 @@
 """Graphs with turns: vertices split into copies, so that a walk over copies weighs what its turns cost (docs/turns.md).
 
 A copy stands for the arcs into a vertex that may be continued at the same costs, or for the part of a restriction by
-way that has been passed. A vertex without turn costs is not split. A split one has a copy where walks
-begin, with its own number, whose turns are free, and a goal, into which all its copies lead. So one row and one column
-of the copies' distances are those of a vertex (edge-based graphs: Caldwell 1961, "On finding minimum routes in a
+way that has been passed. A vertex without turn costs is not split. A split vertex has two more: the start of its
+walks, which keeps its number and has free turns, and the goal, which all copies lead to. So the row of the start and
+the column of the goal hold the vertex's distances (edge-based graphs: Caldwell 1961, "On finding minimum routes in a
 network with turn penalties"; arcs whose turns cost the same share a copy, as in Geisberger and Vetter 2011, "Efficient
 routing in road networks with turn costs").
 """

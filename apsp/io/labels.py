@@ -16,6 +16,8 @@ from semiring.host.errors import ShapeError, VertexError
 from semiring.host.spelling import came, did_you_mean
 from semiring.host.types import Label
 
+_OF_NUMPY = (np.character, np.number, np.bool_)
+
 
 class Labels(Sequence[Label]):
     """Distinct vertex names in the order of the matrix; reads like a tuple.
@@ -39,7 +41,7 @@ class Labels(Sequence[Label]):
             return
         if isinstance(names, np.ndarray):
             names = names.tolist()
-        self._names = names if isinstance(names, range) else _as_range(tuple(names))
+        self._names = names if isinstance(names, range) else _as_range(_plain(tuple(names)))
         if isinstance(self._names, tuple):
             self._check_distinct()
 
@@ -157,7 +159,10 @@ class Labels(Sequence[Label]):
             none = "a graph without vertices" if self._what == "Graph" else "none of them"
             return f"{self._what}: a vertex must be one of its labels, got {shown} and {none}."
         extent = f"one of the {len(self)} labels {self[0]!r} … {self[-1]!r}" if len(self) > 1 else repr(self[0])
+        alike = self.find_text(str(label)) if isinstance(label, (str, int, np.integer)) else None
         hint = did_you_mean(label, (name for name in self._names if isinstance(name, str)))
+        if alike is not None and alike >= 0:  # 1 for "1"
+            hint = f" Did you mean {self[alike]!r}?"
         return f"{self._what}: a vertex must be {extent}, got {shown}.{hint}"
 
     @cached_property
@@ -221,6 +226,13 @@ def _ascending(names: np.ndarray) -> range | tuple[Label, ...]:
     """Ascending integers as names: a range if contiguous."""
     first, last = int(names[0]), int(names[-1])
     return range(first, last + 1) if last - first == len(names) - 1 else tuple(names.tolist())
+
+
+def _plain(names: tuple[Label, ...]) -> tuple[Label, ...]:
+    """Names with NumPy's texts and numbers as Python's, which equal them."""
+    if not any(issubclass(kind, _OF_NUMPY) for kind in set(map(type, names))):
+        return names
+    return tuple(name.item() if isinstance(name, _OF_NUMPY) else name for name in names)
 
 
 def _as_range(names: tuple[Label, ...]) -> range | tuple[Label, ...]:

@@ -235,7 +235,7 @@ def get(semiring: str | Semiring) -> Semiring:
     except (KeyError, TypeError):
         known = ", ".join(f"{s.name} ({', '.join(s.aliases)})" if s.aliases else s.name for s in CATALOG)
         raise AlgebraError(
-            f"get: semiring must be a Semiring or one of {known}; got {came(semiring)}."
+            f"semiring must be a Semiring or one of {known}; got {came(semiring)}."
             f"{did_you_mean(semiring, _names())} "
             "Your own is one declaration: see examples/own_semiring.py; semiring.load finds it in a file."
         ) from None

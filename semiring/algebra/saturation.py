@@ -51,8 +51,8 @@ def holding(factors: Sequence[Array], s: Semiring, *, where: str, times: int = 1
     found = wider(most, s)
     if found is None:
         raise DomainError(
-            f"{where}: integers of both signs must have products over {s.name} that fit {dtype}, got entries of which "
-            f"{len(factors) * times} may reach ±{most:.3g}. {FLOATS}"
+            f"{where}: integers of both signs must have products over {s.name} that fit {dtype}, got entries "
+            f"whose products of {len(factors) * times} may reach ±{most:.3g}. {FLOATS}"
         )
     return found
 

@@ -174,7 +174,7 @@ def require_apart(array: Array, *, where: str) -> None:
     for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
         if size > 1 and stride < reach and array.size:
             raise ValueError(
-                f"{where} must have an array of which each entry has memory of its own, got strides "
+                f"{where} must have an array whose entries do not overlap in memory, got strides "
                 f"{array.strides} for shape {array.shape} of {array.dtype}. Copy it first."
             )
         reach += stride * (size - 1)

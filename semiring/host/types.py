@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 if TYPE_CHECKING:
+    import matplotlib.axes
     import numpy as np
 
     from ..algebra.records import Semiring
@@ -32,6 +33,8 @@ Input = Any
 Frame = Any
 #: Axes, or a figure, of matplotlib.
 Axes = Any
+#: Axes that a public function returns.
+Drawn: TypeAlias = "matplotlib.axes.Axes"
 #: Values by name: keyword options, attributes, the content of a JSON object or of a pickle.
 Fields: TypeAlias = dict[str, Any]
 #: Values in order: arguments, keys, what `__reduce__` returns.

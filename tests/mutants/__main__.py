@@ -14,8 +14,8 @@ from . import LEAST, campaign, table
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--only", multiple=True, metavar="NAME", help="Those whose area or name has this in it; repeatable.")
-@click.option("--jobs", type=click.IntRange(min=1), help="So many at once.  [default: one a processor]")
+@click.option("--only", multiple=True, metavar="NAME", help="Mutants whose area or name contains this; repeatable.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Mutants tried at once.  [default: one a processor]")
 @click.option("--patience", default=300.0, show_default=True, help="Seconds after which tests that do not end noticed.")
 def main(only: tuple[str, ...], jobs: int | None, patience: float) -> None:
     """Try the mutants of the table, and print which of them their tests notice.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.errors import DomainError
-from semiring.host.types import Axes, Fields, Frame, Label, Scalar, Values
+from semiring.host.types import Axes, Drawn, Fields, Frame, Label, Scalar, Values
 
 from ...io.display import frames, notebook, output
 from ..ordering import topological
@@ -123,7 +123,7 @@ class CriticalPath:
             values = {name: np.array(column, "m8[ns]") for name, column in values.items()}
         return frames.columns({"task": list(self.earliest), **values}, self.frames)
 
-    def plot(self, *, ax: Axes = None, save: str | Path | None = None) -> Axes:
+    def plot(self, *, ax: Axes = None, save: str | Path | None = None) -> Drawn:
         """Draw a Gantt chart: bars from the earliest starts, critical ones orange, slack grey, milestones as diamonds.
 
         Parameters

@@ -201,7 +201,9 @@ class _Tasks:
             by_name = None if by_name is not None and by_name < 0 else by_name
         by_id = self.ids.get(task)
         if None not in (by_id, by_name) and by_id != by_name:
-            raise VertexError(f"critical_path: a predecessor must be an id or a name, got {came(task)}, which is both.")
+            raise VertexError(
+                f"critical_path: a predecessor must be an id or a name, got {came(task)}, which fits two."
+            )
         return by_name if by_id is None else by_id
 
     def _lag(self, task: str, sign: str, lag: str, unit: str) -> Scalar:

@@ -114,7 +114,8 @@ class Reachability:
     def __repr__(self) -> str:
         how = f"{self.plan.schedule}, {in_units(self.seconds)}"
         kind = "reflexive, " if self.reflexive else ""
-        return f"<Reachability: {self.n} vertices in {self.condensation.count} components, {kind}{how}>"
+        parts = "" if self._uncondensed else f" in {self.condensation.count} components"
+        return f"<Reachability: {self.n} vertices{parts}, {kind}{how}>"
 
     def _repr_html_(self) -> str:
         rows = [(u, len(self.descendants(u))) for u in self.labels[: notebook.SHOWN]]
@@ -137,6 +138,12 @@ class Reachability:
     def n(self) -> int:
         """The number of vertices."""
         return len(self.labels)
+
+    @property
+    def _uncondensed(self) -> bool:
+        """Whether each vertex may have been closed by itself, components unknown."""
+        c = self.condensation
+        return not (len(c.tails) or isinstance(self.closed, ReachIndex) or (c.sizes > 1).any() or not c.cyclic.any())
 
     @property
     def component_count(self) -> int:
@@ -552,9 +559,8 @@ class Reachability:
     @cached_property
     def _classes(self) -> np.ndarray:
         """The strongly connected component of each vertex, also without condensation."""
-        c = self.condensation
-        if len(c.tails) or isinstance(self.closed, ReachIndex) or (c.sizes > 1).any() or not c.cyclic.any():
-            return c.component
+        if not self._uncondensed:
+            return self.condensation.component
         mutual = self._bits & self._bits.T
         # A class is named by its first member.
         first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, Label, Matrix, Scalar, Vertices
+from semiring.host.types import Array, Label, Scalar, Vertices
 from semiring.kernels.observed import Callback
 
 from ...io.display import output
@@ -30,6 +30,9 @@ from .nearest import Nearest, nearest
 from .paths import Neighbours, best_path, neighbours, require_paths
 from .turned import cut_off
 from .walked import paths_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class Distances:
@@ -262,7 +265,7 @@ class Distances:
         limit: Scalar = None,
         block: int | None = None,
         of: Any = None,
-    ) -> Iterator[tuple[list[Any], Any]]:
+    ) -> Iterator[tuple[list[Any], np.ndarray]]:
         """Blocks of complete rows, computed on demand without a full table.
 
         Parameters
@@ -305,7 +308,7 @@ class Distances:
         blocks = engine.rows(wanted, block)
         return (([names[k] for k in positions.tolist()], read_only(D)) for positions, D in blocks)
 
-    def within(self, limit: Scalar) -> Matrix:
+    def within(self, limit: Scalar) -> csr_array:
         """The distances of at most `limit` as a sparse matrix.
 
         Parameters

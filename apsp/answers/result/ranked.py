@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -28,9 +28,19 @@ from .walked import Paths
 _TOGETHER = 1 << 26
 
 
+class _More(TypedDict, total=False):
+    overlap: float | None
+    limit: Any
+    callback: Callback | None
+
+
 class Ranked(Flowing):
     """Simple paths, the best first."""
 
+    @overload
+    def k_paths(self, u: list[Any] | np.ndarray, v: int, **more: Unpack[_More]) -> list[Paths]: ...
+    @overload
+    def k_paths(self, u: Label, v: Label, k: int | None = None, **more: Unpack[_More]) -> Iterator[list[Any]]: ...
     def k_paths(
         self,
         u: Any,

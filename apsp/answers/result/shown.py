@@ -11,7 +11,7 @@ import numpy as np
 from semiring.host.devices import host
 from semiring.host.errors import DTypeError, MemoryNeeded, ShapeError
 from semiring.host.escaping import one_line
-from semiring.host.types import Array, Axes, DType, Frame, Label
+from semiring.host.types import Array, Axes, Drawn, DType, Frame, Label
 
 from ...io.display import frames, notebook, output
 from ...io.reading.positions import places_of
@@ -109,7 +109,7 @@ class Shown(Distances):
         title: str | None = None,
         ax: Axes = None,
         save: str | Path | None = None,
-    ) -> Axes:
+    ) -> Drawn:
         """Draw the graph on its coordinates, if any, else the distances as an image. Needs matplotlib.
 
         `r.plot(positions="roads.co", values="A")` colours vertices by distance from A; `edge=r.edge_betweenness()`

@@ -142,7 +142,7 @@ def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bo
     chosen = REDUCTIONS[what]
     if what != "reached" and not (s.lengths and s.add.selects):
         raise AlgebraError(
-            f"reduce: {what} is made of lengths of which ⊕ selects the best, got {s.name}. Pass a ufunc."
+            f"reduce: {what} needs lengths and an ⊕ that selects the best of them, got {s.name}. Pass a ufunc."
         )
     columns = chosen.columns if axis is None else axis == 0
     along, way, side = (0, "from", "sources") if columns else (1, "to", "targets")

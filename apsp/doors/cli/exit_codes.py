@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -113,10 +114,10 @@ def ending(error: BaseException) -> Ending | None:
 _SPELLINGS = tuple(
     (re.compile(python), shell)
     for python, shell in (
-        (r"^(?:get|save|load|read|write|as_graph|shortest_paths|transitive_closure|Graph(?:\.\w+)?): ", ""),
+        (r"^(?:save|load|read|write|as_graph|shortest_paths|transitive_closure|Graph(?:\.\w+)?): ", ""),
         (r": (?:write|save): ", ": "),
         (r"apsp\.read\([^()]*, format='([\w…]+)'\)", r"--format \1"),
-        (r"(?<=columns=)\([^()]*\)", lambda match: re.sub(r"[()'\s]", "", match[0])),
+        (r"(?<=columns=)\(([^()]*)\)", lambda match: shlex.quote(re.sub(r"'|(?<=,) ", "", match[1]))),
         (r"\bweight=None", "--unweighted"),
         (r"\bdirected=(?:True|(False))", lambda match: "--undirected" if match[1] else "--directed"),
         (r"\bunreachable='drop'", "--drop-unreachable"),

@@ -13,7 +13,7 @@ _WAYS = {
     ".xlsx .xls .xlsm .ods": (
         "an Excel workbook",
         "apsp.as_graph(pandas.read_excel({0!r})) for edges, apsp.as_graph(pandas.read_excel({0!r}, index_col=0)"
-        ".fillna(float('inf'))) for a matrix with blank cells",
+        ".fillna(float('inf'))) for a matrix with blank cells. A sheet that is saved as .csv is read as it is",
     ),
     ".parquet": ("Parquet", "apsp.as_graph(pandas.read_parquet({0!r}))"),
     ".feather .arrow": ("Arrow", "apsp.as_graph(pandas.read_feather({0!r}))"),

@@ -1,7 +1,8 @@
 """Bare matrices: rows of numbers separated by blanks, commas, semicolons or tabs; `inf` is no edge.
 
 A square table of numbers is a matrix unless ambiguous: two or three lines beginning with two integers may be edges. A
-first comment `# matrix of 3 rows and 3 columns`, as `save` writes, decides.
+line before them may say how many rows there are. A first comment `# matrix of 3 rows and 3 columns`, as `save` writes,
+decides.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ def is_bare(source: Source, reading: Reading) -> bool:
     lines = (line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#"))
     line = next(lines, b"").decode("latin-1")
     first = _fields(line) if line else []
-    more = len(list(islice(lines, len(first) + 1))) > len(first)
+    size = int(first[0]) if len(first) == 1 and first[0].isdecimal() else len(first)
+    more = len(list(islice(lines, size + 1))) > size
     if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or more:
         return sniff(head)  # the last line, or field, may be cut off
-    rows = [row for _, row in _rows(source)]
+    rows = [row for _, row in _entries(source)]
     n = len(rows)
     if n != len(rows[0]):
         return False
@@ -69,7 +71,7 @@ def read(source: Source) -> Graph:
     """The matrix: int64 if all entries are integers, else float64; or bool."""
     rows: list[np.ndarray] = []
     large = None
-    for line, row in _rows(source):
+    for line, row in _entries(source):
         if rows and len(row) != len(rows[0]):
             raise source.error(f"a row must have the {len(rows[0])} numbers of the first, got {len(row)}.", line)
         found, wrong = entries(row)
@@ -88,6 +90,13 @@ def read(source: Source) -> Graph:
     if rows and len(rows) != len(rows[0]):
         raise source.error(f"a matrix must be square, got {len(rows)} rows of {len(rows[0])} numbers.")
     return matrix(source, np.array(rows).reshape(len(rows), len(rows)))
+
+
+def _entries(source: Source) -> list[tuple[int, list[str]]]:
+    """The rows without a first line that says how many there are."""
+    rows = list(_rows(source))
+    counted = len(rows) > 1 and rows[0][1] == [str(len(rows) - 1)] and len(rows[1][1]) == len(rows) - 1
+    return rows[counted:]
 
 
 def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:

@@ -139,7 +139,7 @@ class Table:
         if len(others) == 1 and as_number(self.names[others[0]]) is not None:
             name = self.names[others[0]]
             raise refuse(
-                f"the first line must be a header or an edge, got {show(' '.join(self.names))}. Say columns="
+                f"the first line may be a header or an edge, got {show(' '.join(self.names))}. Say columns="
                 f"{(*ends, *others)} if it is an edge, weight={came(name)} if not."
             )
 
@@ -151,7 +151,7 @@ class Table:
         ends = tuple(self.names[end] for end in chosen[:2])
         if ends != WRITTEN and all(name in labels for name in ends) and not self._has_numbers_below_a_word(chosen[:2]):
             raise refuse(
-                f"the first line must be a header or an edge, got {show(' '.join(ends))}, of which both are vertices. "
+                f"the first line may be a header or an edge, got {show(' '.join(ends))}, both vertices further down. "
                 f"Say columns={tuple(x for x in chosen if x is not None)} if it is an edge, columns={ends} if not."
             )
 

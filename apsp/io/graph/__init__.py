@@ -291,7 +291,7 @@ class Graph:
         nulls : tuple of number, or None
             Matrix entries, or edge weights, that are no edges.
         name : str
-        places : array of shape (n, 2), mapping, or GeoPandas frame of points, optional
+        places : array of shape (n, 2), mapping, table, or GeoPandas frame of points, optional
             (longitude, latitude) or (x, y), in vertex order or by label (a frame's index). Labels missing from a
             mapping have no place; its unknown keys are ignored.
         crs : pyproj.CRS, or text such as "EPSG:32632", optional

@@ -40,6 +40,7 @@ from semiring.host.types import Array, Input
 from .. import formats
 from ..graph import Graph
 from ..labels import Labels
+from ..places import by_label
 from ..reading.options import ANYHOW, BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from ..reading.positions import places_of
 from .base import Kind
@@ -127,7 +128,7 @@ def as_graph(
         Files: as in `apsp.read`.
     name : str
         By default the source's own.
-    places : path, mapping, array of shape (n, 2), or GeoPandas frame of points, optional
+    places : path, mapping, array of shape (n, 2), table, or GeoPandas frame of points, optional
         Longitude and latitude, or x and y, of the vertices: a file (DIMACS `.co`, points in `.geojson`, a `.csv` with
         columns such as id, lon, lat), by label, or in vertex order. Labels unknown to an edge list become isolated
         vertices (ignored in a file). By default the node attributes `x` and `y` of NetworkX and OSMnx, or ends of
@@ -241,7 +242,7 @@ def is_array(source: Input) -> bool:
 
 def _with_placed(graph: Graph, places: Array) -> Graph:
     """The graph extended by isolated vertices that have a place, if any of its vertices has one."""
-    places = getattr(places, "geometry", places)
+    places = by_label(places)
     if graph.rows is None or not callable(getattr(places, "items", None)):
         return graph
     more = [label for label, _ in places.items() if label not in graph.labels]

@@ -16,6 +16,7 @@ from ..labels import Labels
 from ..reading.from_networkx import weights_of
 from ..reading.options import Reading, lists_columns
 from .base import Kind
+from .frames import is_table
 
 
 def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
@@ -24,6 +25,11 @@ def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
         raise DTypeError(
             f"as_graph: the keys of {came(source)} may be columns or vertices. Pass pandas.DataFrame(…) for columns, "
             "edges as tuples for vertices."
+        )
+    if any(map(is_table, source.values())):
+        raise DTypeError(
+            "as_graph: the edges must be in one table, got a dict of tables, as of the sheets of a workbook. Pass one "
+            f"of them: tables[{came(next(iter(source)))}]."
         )
     weighted = all(isinstance(heads, Mapping) for heads in source.values())
     arcs = [arc for tail, heads in source.items() for arc in _arcs(tail, heads, weighted, source)]

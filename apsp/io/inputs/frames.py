@@ -155,11 +155,10 @@ class _Table:
         column = self.columns[index]
         missing = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
         if missing.any():
-            row = missing.to_list().index(True)
+            row, name = missing.to_list().index(True), came(self.names[index])
+            way = f", as by table.dropna(subset=[{name}])" if self.kind == "pandas table" else ""
             raise FormatError(
-                self.kind,
-                None,
-                f"{requirement}, got none in row {row} of the column {came(self.names[index])}. Drop the row.",
+                self.kind, None, f"{requirement}, got none in row {row} of the column {name}. Drop the row{way}."
             )
 
 

@@ -6,6 +6,7 @@ that depend on it take degrees, refuse other numbers, and offer `planar=True`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
+from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 from semiring.host.spelling import came
 from semiring.host.types import Array
 
@@ -25,6 +26,26 @@ RADIUS = 6_371_008.8
 GIVE = "Give them: as_graph(…, places=…) or graph.having(places=…)."
 
 
+#: Columns of tables of places, by use.
+COLUMNS = {
+    "the vertex": ("label", "vertex", "node", "id", "name", "stop"),
+    "x": ("x", "lon", "longitude", "lng"),
+    "y": ("y", "lat", "latitude"),
+}
+
+
+def chosen_columns(
+    header: Iterable[Any], wanted: Mapping[str, Sequence[str]], refuse: Callable[[str], Exception]
+) -> list[int]:
+    """Positions of the columns called by one of several names, for each use."""
+    plain = [str(name).strip().casefold() for name in header]
+    found = {what: [k for k, name in enumerate(plain) if name in known] for what, known in wanted.items()}
+    for what, columns in found.items():
+        if len(columns) != 1:
+            raise refuse(f"one column must name {what} ({', '.join(wanted[what])}), got the columns {plain}.")
+    return [columns[0] for columns in found.values()]
+
+
 def is_projected(crs: Any) -> bool:
     """Whether a coordinate reference system is a projection; of a text or number, if pyproj says so."""
     if isinstance(crs, (str, int)):
@@ -33,21 +54,31 @@ def is_projected(crs: Any) -> bool:
     return bool(getattr(crs, "is_projected", False))
 
 
+def by_label(source: Any) -> Any:
+    """Places by label of a table with columns such as id, lon, lat, or of a GeoPandas frame; else the source itself."""
+    if not hasattr(source, "columns") or hasattr(source, "geometry"):
+        return getattr(source, "geometry", source)
+    chosen = chosen_columns(source.columns, COLUMNS, lambda problem: FormatError("table of places", None, problem))
+    names, x, y = (list(source[source.columns[k]]) for k in chosen)
+    return dict(zip(names, zip(x, y, strict=True), strict=True))
+
+
 def as_places(source: Array, labels: Labels) -> np.ndarray:
     """The coordinates of every vertex, read-only float64 (n, 2); NaN where missing.
 
     `source` is an array in label order, a mapping from labels to (x, y) or to points with `x` and `y` (unknown keys are
-    ignored), or a GeoPandas frame of points. Raises ShapeError, DTypeError or DomainError unless they are two finite
-    numbers each; VertexError if a mapping has no label of the graph.
+    ignored), a table with columns such as id, lon, lat, or a GeoPandas frame of points. Raises ShapeError, DTypeError
+    or DomainError unless they are two finite numbers each; FormatError for a table without such columns; VertexError if
+    a mapping has no label of the graph.
     """
-    source = getattr(source, "geometry", source)
+    source = by_label(source)
     try:
         if callable(getattr(source, "items", None)):
             known = {labels.position(label): _pair(point) for label, point in source.items() if label in labels}
             if not known and len(labels):
                 raise VertexError(
                     f"Graph: places must be of vertices, such as {came(labels[0])}, got a mapping with none of "
-                    "the labels."
+                    "the labels. Of a frame of points the index names them: frame.set_index(COLUMN)."
                 )
             xy = np.full((len(labels), 2), np.nan)
             if known:

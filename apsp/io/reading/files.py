@@ -51,6 +51,9 @@ class Source:
             self._open(path)
             return
         standard = os.fspath(path) == "-"
+        if "://" in os.fspath(path):
+            way = f"must be a file, got an address. Say apsp.as_graph(pandas.read_csv({path!r}))"
+            raise FileNotFoundError(errno.ENOENT, way, path)
         self.path = Path("standard input" if standard else path)
         #: The file name without suffixes.
         self.name = "stdin" if standard else self.path.name.removesuffix(".gz").split(".")[0]

@@ -168,7 +168,7 @@ def choose(
             raise ValueError(f"weight must be the name or position of a column, or None, got {came(wanted)}.")
         weight = _find(names, wanted, listed, refuse)
         if weight in (source, target):
-            raise refuse(f"the weight must have a column of its own, got {came(names[weight])}, an end of the edge.")
+            raise refuse(f"the weight must be in another column than the ends of the edge, got {came(names[weight])}.")
         return Chosen(source, target, weight)
     others = [index for index in range(len(names)) if index not in (source, target, *passed)]
     return Chosen(source, target, _weight(names, others, listed, refuse, numeric))
@@ -183,7 +183,7 @@ def _weight(
 ) -> int | None:
     if len(others) == 1 and folded(names[others[0]]) in CODES:
         raise refuse(
-            f"{came(names[others[0]])} says of which kind an edge is, or which, and not what it weighs, got {listed}. "
+            f"{came(names[others[0]])} identifies an edge or its kind, and is no weight, got {listed}. "
             "Say weight=None for unweighted edges."
         )
     if len(others) <= 1:
@@ -279,9 +279,18 @@ def _by_name(
         what = "none is" if not found else "more than one is"
         raise refuse(
             f"the header must name one column {' or '.join(known)}, where an edge leads {end}, got {listed}, and "
-            f"{what}. Say columns=(FROM, TO, WEIGHT), by name; or by position from 0 where there is no header."
+            f"{what}. Say columns={_example(names)}, by name; or by position from 0 where there is no header."
         )
     return found[0]
+
+
+def _example(names: Sequence[Label]) -> str:
+    """`columns` of which one name has a word for the source, one for the target, as "From stop"; else placeholders."""
+    words = {name: {*re.findall("[a-z]+", str(name).casefold())} for name in names}
+    ends = [[name for name in names if words[name] & {*known}] for known in (SOURCES, TARGETS)]
+    if [len(found) for found in ends] != [1, 1] or ends[0] == ends[1]:
+        return "(FROM, TO, WEIGHT)"
+    return f"({came(ends[0][0])}, {came(ends[1][0])})"
 
 
 def _find(names: Sequence[Label], wanted: str | int, listed: str, refuse: Callable[[str], Exception]) -> int:
@@ -291,7 +300,7 @@ def _find(names: Sequence[Label], wanted: str | int, listed: str, refuse: Callab
             raise refuse(f"there must be a column at position {wanted}, counted from 0, got {listed}.")
         if wanted in names and names[wanted] != wanted:  # pandas takes any object for a name
             raise refuse(
-                f"a column must be told by its name or position, got {wanted}, which is both, of {listed}. Rename it."
+                f"a column must be a name or a position, got {wanted}, which is either, of {listed}. Rename it."
             )
         return wanted
     exact = [index for index, name in enumerate(names) if name == wanted]

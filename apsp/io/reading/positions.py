@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,11 @@ from semiring.host.spelling import came
 from semiring.host.types import Input, Label
 
 from ..labels import Labels
-from ..places import as_places
+from ..places import COLUMNS, as_places, chosen_columns
 from .files import Source, csv_rows
 from .options import SOURCES, TARGETS
 
-NAMES = ("label", "vertex", "node", "id", "name", "stop")
-_X, _Y = ("x", "lon", "longitude", "lng"), ("y", "lat", "latitude")
+NAMES = COLUMNS["the vertex"]
 
 
 def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
@@ -104,20 +103,15 @@ def _geojson(source: Source) -> Iterator[tuple[Label, float, float]]:
 
 
 def _columns(source: Source) -> Iterator[tuple[Label, float, float]]:
-    for line, name, x, y in _chosen(source, {"the vertex": NAMES, "x": _X, "y": _Y}):
+    for line, name, x, y in _chosen(source, COLUMNS):
         yield name, _number(source, x, line), _number(source, y, line)
 
 
-def _chosen(source: Source, wanted: dict[str, Sequence[str]]) -> Iterator[tuple[int, str, str, str]]:
+def _chosen(source: Source, wanted: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, str, str, str]]:
     """Lines of a table, and their fields in three columns, each called by one of several names."""
     rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
-    header = [name.strip().casefold() for name in next(rows, (1, []))[1]]
-    chosen = []
-    for what, known in wanted.items():
-        columns = [k for k, name in enumerate(header) if name in known]
-        if len(columns) != 1:
-            raise source.error(f"one column must name {what} ({', '.join(known)}), got the columns {header}.", 1)
-        chosen.append(columns[0])
+    header = next(rows, (1, []))[1]
+    chosen = chosen_columns(header, wanted, lambda problem: source.error(problem, 1))
     for line, row in rows:
         if len(row) != len(header):
             raise source.error(f"a line must have {len(header)} columns, got {row}.", line)

@@ -66,12 +66,18 @@ def suffix_of(path: StrPath) -> str:
     return Path(path).suffix if store is None else store.suffixes[0]
 
 
+#: Suffixes of files that a data frame writes.
+_OF_PANDAS = {".xlsx": "to_excel", ".parquet": "to_parquet", ".feather": "to_feather", ".html": "to_html"}
+
+
 def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
     """Raise for a path that cannot be written, or whose suffix is not `allowed` (default: those of files)."""
     store, allowed = store_of(path), suffixes(folders=False) if allowed is None else allowed
     if suffix_of(path) not in allowed:
         name = Path(path).name
-        raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {came(name)}.")
+        writer = _OF_PANDAS.get(Path(path).suffix.lower())
+        way = f" A spreadsheet opens .csv; in Python, r.to_frame().{writer}({str(path)!r})." if writer else ""
+        raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {came(name)}.{way}")
     if store is not None and store.check is not None:
         store.check(path)
     (check_replaceable if store is not None and store.folder else check_writable)(Path(path))

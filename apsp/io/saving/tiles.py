@@ -82,8 +82,8 @@ def save_archive(store: TileStore, arrays: Arrays) -> None:
     """Write a result's archive, with the identity of its store; FormatError if that has been replaced meanwhile."""
     identity = store.layout.identity
     if TileStore(store.path).layout.identity != identity:
-        problem = "save: a store must stay where it is until it is a result, and another one has been made there. "
-        raise FormatError(store.path, None, f"{problem}Write each result to a place of its own.")
+        problem = "save: another store has been written to this path meanwhile. "
+        raise FormatError(store.path, None, f"{problem}Write each result to a different path.")
     with writing(store.path / ARCHIVE) as file:
         named: Fields = {_STORE: np.frombuffer(identity, np.uint8), **arrays}
         np.savez(file, **named)

@@ -3,7 +3,7 @@
 const int T = 32, W = 4, K = 8;  // tile; results a thread along each side; depth of a stage
 
 __global__ void product(float* C, const float* A, int n, int pitch) {
-    __shared__ float L[K][T + 4], R[K][T];  // 4 more: a warp writes 8 × 4 entries of L, each then in a bank of its own
+    __shared__ float L[K][T + 4], R[K][T];  // 4 more columns: the 8 × 4 entries of L that a warp writes fall into 32 banks
     int x = threadIdx.x, y = threadIdx.y, t = y * (T / W) + x, i = blockIdx.y * T, j = blockIdx.x * T;
     float least[W][W];
     for (int a = 0; a < W; ++a)

@@ -1,5 +1,5 @@
-// As blocked.cu, in blocks of 32, of which a thread has four rows in registers, and whose third phase stages its loads:
-// only 8 columns and rows of the blocks beside lie in shared memory at a time, so that more blocks fit on a multiprocessor.
+// As blocked.cu, with blocks of 32 and four rows per thread in registers. The third phase stages its loads: shared memory
+// holds 8 columns and 8 rows of the two panels at a time, so that more thread blocks fit on a multiprocessor.
 const int B = 32, ROWS = 4, STAGE = 8;
 
 __device__ float entry(const float* D, int n, int pitch, int i, int j) {

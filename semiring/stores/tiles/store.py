@@ -196,10 +196,10 @@ class TileStore:
         """Raise FormatError if a closure in this store has not ended: its numbers are no result."""
         if SOURCE in self.attributes and not self.attributes.get(CLOSED) and not self._unfinished:
             problem = (
-                "TileStore: a matrix is required, got the state of a closure that has not ended, of which "
-                f"{self.inspect(entries=False).oldest} of {self.shape[0]} pivots are done. Call closure or "
-                f"shortest_paths again as before, with checkpoint={str(self.path)!r}: it continues there, and what it "
-                "then leaves there is its result."
+                "TileStore: a matrix is required, got the checkpoint of an unfinished closure, "
+                f"{self.inspect(entries=False).oldest} of {self.shape[0]} pivots done. Call closure or "
+                f"shortest_paths again as before, with checkpoint={str(self.path)!r}: it continues there, and "
+                "leaves its result there."
             )
             raise FormatError(self.path, None, problem)
 
