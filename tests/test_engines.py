@@ -995,7 +995,7 @@ def exact_table(n: int, edges: list[tuple[int, int, int]], sign: int) -> np.ndar
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
 def test_integers_near_their_ends_are_exact_or_refused(semiring, dtype, monkeypatch):
     """Random weights up to the dtype's ends, against Python's integers: every engine, and the automatic choice."""
-    monkeypatch.setattr("apsp.road.question.FEW", 0)
+    monkeypatch.setattr("apsp.road.engines.base.FEW", 0)
     rng, info, sign = np.random.default_rng(17), np.iinfo(dtype), 1 if semiring == "min_plus" else -1
     seen = dict.fromkeys(("divergent", "far", "exact"), 0)
     for trial in range(60):

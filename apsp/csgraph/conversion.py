@@ -26,9 +26,9 @@ from ..io.graph import Graph
 from ..io.graph.compressed import Compressed
 from ..io.labels import Labels
 from ..road import estimates
+from ..road.engines.base import MANY_ARCS
 from ..road.engines.condensation import reached
 from ..road.engines.scipy import canonical, csr
-from ..road.question import MANY_ARCS
 
 #: SciPy's computing dtype.
 FLOAT = np.dtype(np.float64)

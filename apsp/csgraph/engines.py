@@ -20,10 +20,10 @@ from semiring.kernels.backend import bind
 from semiring.kernels.observed import Callback
 
 from ..road.convergence.saturation import possible
-from ..road.engines.base import Engine, placed
-from ..road.engines.elimination import spent
+from ..road.engines.base import FEW, Engine, placed
+from ..road.engines.elimination import remembers, spent
 from ..road.engines.structures import STRUCTURES
-from ..road.question import FEW, Question
+from ..road.question import Question
 from ..road.road import answer
 from ..road.wants import Wants
 from .conversion import Network
@@ -91,8 +91,8 @@ def remembered(question: Question) -> Iterator[None]:
     """Context that charges its time to the arcs' pattern, if structures of it are cached."""
     begun = clock()
     yield
-    if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
-        STRUCTURES.spend(*question.arcs[:2], clock() - begun)
+    if "arcs" in vars(question) and question.once(remembers) and not math.isinf(question.once(spent)):
+        STRUCTURES.spend(*question.arcs.listed[:2], clock() - begun)
 
 
 def _table(

@@ -23,7 +23,8 @@ from ..answers.neighbourhoods import Neighbourhoods, around
 from ..io.graph.compressed import Compressed
 from ..io.reading.from_sparse import compressed
 from ..road import estimates, road
-from ..road.question import SINGLE, SMALL, Question
+from ..road.arcs import SINGLE, SMALL
+from ..road.question import Question
 from ..road.wants import Wants
 from .conversion import FLOAT, Network, network, overwritable
 from .engines import BATCH_SECONDS, Options, distances, remembered

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,14 @@ class Memory(Enum):
     READ_ONLY = "the caller's"
     OWNED = "allocated here, free to be written"
     OVERWRITE = "the caller's, for the result (overwrite=True)"
+
+
+class Intake(NamedTuple):
+    """An input in the computing dtype, the owner of its memory, and whether its nulls are undeclared."""
+
+    taken: Taken
+    memory: Memory
+    null_undeclared: bool
 
 
 @dataclass(frozen=True)
@@ -161,8 +169,8 @@ def take(
     unweighted: bool,
     nulls: Nulls,
     where: str,
-) -> tuple[Taken, Memory, bool]:
-    """The input in the computing dtype, its owner, and whether nulls are undeclared; ValueError if not overwritable."""
+) -> Intake:
+    """The input in the computing dtype; ValueError if it is to be overwritten and cannot be."""
     if overwrite and nulls:
         raise ValueError(
             f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} as well. Leave one "
@@ -171,10 +179,10 @@ def take(
     taken, undeclared = _take(A, s, dtype, request, unweighted, nulls, where)
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype, taken.array.dtype, where=where), where=where)
-        return taken, Memory.OVERWRITE, undeclared
+        return Intake(taken, Memory.OVERWRITE, undeclared)
     if not isinstance(A, Graph):  # a graph's matrix has that dtype already
         taken = taken.conformed(s, dtype, where=where)
-    return taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared
+    return Intake(taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared)
 
 
 def pose_array(

@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from semiring.host.types import Fields
+from semiring.algebra.records import Semiring
+from semiring.algebra.survey import Survey
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
-from ..io.graph.nulls import Nulls
+from ..io.graph.nulls import Nulls, refuse_ambiguous, warn_of_ambiguous
 
 
 @dataclass(frozen=True)
@@ -94,3 +95,8 @@ class Wants(Request):
     @property
     def scheduled(self) -> bool:
         return self.schedule != "auto" or self.block is not None
+
+    def report_zeros(self, seen: Survey, semiring: Semiring) -> None:
+        """Warn (for a table) or raise DomainError if a survey found ambiguous zeros."""
+        report = warn_of_ambiguous if self.table else refuse_ambiguous
+        report(seen, semiring, where=self.where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -35,6 +36,10 @@ Asked = np.ndarray | Callable[[slice], np.ndarray]
 BLOCK = 64
 #: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
 MANY = 1024
+#: Maximum n of graphs closed as matrices without counting, which would take as long (1 ms).
+FEW = 256
+#: Mean degree from which elimination structures are not cached, and a matrix is as fast as a list of arcs.
+MANY_ARCS = 16
 
 
 Changed = tuple["Engine", np.ndarray, np.ndarray]
@@ -268,6 +273,25 @@ class Kind:
         return self.limits is None and not self.gpus
 
 
+def counting(question: Question) -> float:
+    """Seconds to list and count the arcs; ∞ if a matrix exists or is as fast."""
+    if question.semiring.boolean or not (question.listed or question.picks) or _saturates(question):
+        return math.inf
+    if question.wants.partial:
+        return 0 if question.listed else estimates.listing(question.n)
+    if question.n <= FEW and not question.missing("closure").kernels:
+        return math.inf
+    return estimates.counting(question.n, question.graph.edge_count)
+
+
+def _saturates(question: Question) -> bool:
+    """Whether an integer table that may saturate is wanted, as documented for matrix closures."""
+    dtype, wants = question.dtype, question.wants
+    if not wants.table or wants.remembers or dtype.kind != "i" or not question.semiring.mul.saturating:
+        return False
+    return bool(question.arcs.longest >= np.iinfo(dtype).max)
+
+
 def offer(
     question: Question,
     estimate: Estimate,
@@ -291,10 +315,10 @@ def offer(
     if table:
         made += 0 if in_place else table
     elif wants.table and not (question.columns or wants.stored):
-        made += question.entries * size + panels
+        made += math.prod(question.shape) * size + panels
     if wants.paths:
-        part = question.entries if wants.partial else 0
-        arcs = 0 if table else len(question.arcs[0])
+        part = math.prod(question.shape) if wants.partial else 0
+        arcs = 0 if table else len(question.arcs.listed[0])
         routes = estimates.predecessors(question.n, size, arcs, table=table > 0, matrix=False, block=block) + 4 * part
     on_host = question.device != "cpu"  # the predecessors are on the host in any case
     taken = estimate.bytes + made

@@ -21,7 +21,7 @@ from ..estimates import Estimate
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
-from .base import BLOCK, Engine, Kind
+from .base import BLOCK, Engine, Kind, counting
 from .packed import closed_uncondensed, plan_of_all
 from .saturation import refuse_saturated
 
@@ -126,7 +126,7 @@ def _planned(question: Question) -> tuple[Plan, int]:
         return _of_size(question), 0
     entering = 0.0
     if question.listed:  # no matrix yet: use its shape, and at most the weights
-        seen = Survey(0, 1, True) if question.counting == np.inf and not wants.dry else question.seen
+        seen = Survey(0, 1, True) if question.once(counting) == np.inf and not wants.dry else question.arcs.survey
         entering = estimates.entering(question.graph.edge_count)
     elif wants.dry and question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None:
         seen = Source.of(source, s, wants.dtype, where=wants.where).surveyed[0]
@@ -165,7 +165,7 @@ def _open(question: Question, plan: Plan) -> Engine:
         question.forget()
     problem = question.problem
     if problem.seen.ambiguous:
-        question.report_zeros(problem.seen)
+        question.wants.report_zeros(problem.seen, question.semiring)
     far = problem.dtype.kind == "i" and not question.wants.table and problem.may_saturate
     solved = solve(problem, question.wants, None if question.listed else plan)
     engine = Dense(solved.matrix, solved.seconds)

@@ -21,7 +21,7 @@ from .. import estimates
 from ..convergence.saturation import too_far
 from ..estimates import Estimate
 from ..plans import Plan
-from .base import BLOCK, Engine, Kind, offer
+from .base import BLOCK, Engine, Kind, counting, offer
 from .hops import known_levels, search
 from .part import as_limit
 
@@ -295,20 +295,20 @@ def _estimate(question: Question) -> Estimate:
     """SciPy's searches from every source, or backwards from every target."""
     method, near, few = (
         question.once(search),
-        question.near,
-        question.lines < SAMPLED and question.compressed is not None,
+        question.arcs.near,
+        question.lines < SAMPLED and question.arcs.compressed is not None,
     )
     levels = int(near.deep(question.n)) if few else known_levels(question)
 
     def by(method: str, spread: float) -> Estimate:
         taken = estimates.searches(
-            question.n, question.arc_count, question.lines, question.columns, question.dtype.itemsize, method,
-            reach=question.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
-            ordered=question.picks, compressed=question.compressed is not None,
+            question.n, question.arcs.count, question.lines, question.columns, question.dtype.itemsize, method,
+            reach=question.arcs.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
+            ordered=question.picks, compressed=question.arcs.compressed is not None,
         )  # fmt: skip
         return offer(question, taken, method)
 
-    found = by(method, question.spread if method == "dijkstra" else 1.0)
+    found = by(method, question.arcs.spread if method == "dijkstra" else 1.0)
     if method != "breadth-first" or levels < DEEP:
         return found
     # Levels are counted in Python, one by one; if many, a search by weight is faster.
@@ -317,10 +317,10 @@ def _estimate(question: Question) -> Estimate:
 
 def _at_once(question: Question) -> Estimate | None:
     """A few searches by weight of a CSR matrix, if our engine could save a moment at most."""
-    wants, A = question.wants, question.compressed
+    wants, A = question.wants, question.arcs.compressed
     if A is None or not wants.partial or wants.paths or wants.limits is not None:
         return None
-    n, arcs, lines, size = question.n, question.arc_count, question.lines, question.dtype.itemsize
+    n, arcs, lines, size = question.n, question.arcs.count, question.lines, question.dtype.itemsize
     taken = estimates.searches(n, arcs, lines, question.columns, size, "dijkstra", compressed=True)
     ours = estimates.lanes(n, arcs, lines, question.columns, size, 0.0, ordered=True)  # at least
     if taken.seconds - ours.seconds > MOMENT or question.once(search) != "dijkstra":
@@ -331,9 +331,9 @@ def _at_once(question: Question) -> Estimate | None:
 def _open(question: Question, plan: Plan) -> Searches:
     """Open for all rows if none were requested; each is searched on demand."""
     wants, method = question.wants, plan.schedule
-    arcs = question.arcs if method == "johnson" or question.compressed is None else question.compressed
+    arcs = question.arcs.listed if method == "johnson" or question.arcs.compressed is None else question.arcs.compressed
     h = (
-        Weighted(*question.arcs, question.n, question.semiring).potentials(where=wants.where)
+        Weighted(*question.arcs.listed, question.n, question.semiring).potentials(where=wants.where)
         if method == "johnson"
         else None
     )
@@ -343,7 +343,7 @@ def _open(question: Question, plan: Plan) -> Searches:
 
 def _looks(question: Question) -> float:
     """Counting levels by our own search outweighs a few searches, except of a CSR matrix."""
-    looks, floating = question.counting, question.dtype.kind == "f" and question.compressed is None
+    looks, floating = question.once(counting), question.dtype.kind == "f" and question.arcs.compressed is None
     if math.isinf(looks) or question.lines >= FEW or not floating or question.once(search) != "breadth-first":
         return looks
     return looks + estimates.adjacent(question.graph.edge_count)

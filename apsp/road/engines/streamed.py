@@ -64,7 +64,7 @@ def _estimate(question: Question) -> Estimate:
 def _open(question: Question, plan: Plan) -> Engine:
     wants, large, begun = question.wants, question.once(_large), clock()
     large.check()
-    question.report_zeros(large.source.surveyed[0])
+    question.wants.report_zeros(large.source.surveyed[0], question.semiring)
     if large.ordinary:  # an output is all that the dense engine lacks
         source = question.source
         if isinstance(source, Graph):
