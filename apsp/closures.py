@@ -11,6 +11,7 @@ import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
+from semiring.host.devices import is_plain
 from semiring.host.spelling import came
 from semiring.host.types import Algebra, Array, DType, Fields, Function, Tensor
 from semiring.kernels.observed import Callback
@@ -24,9 +25,8 @@ from .io.reading.options import BY_RULE, NullValue, nulls_of
 from .road.engines.streamed import written
 from .road.padding import closed_together, is_list_of_matrices
 from .road.question import Question
-from .road.repeated import ENTRIES, WANTS, on_current_device, remember, repeat
 from .road.road import answer
-from .road.wants import Wants
+from .road.wants import WANTS, Wants
 
 if TYPE_CHECKING:
     from semiring.dense.bits import BitMatrix
@@ -212,8 +212,9 @@ def closure(
     }  # fmt: skip
     if on_negative_cycle != "raise":
         work["on_negative_cycle"] = on_negative_cycle
-    storage: Fields = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
-    for kind in () if type(A) is np.ndarray else KINDS:
+    storage: dict[str, Any] = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
+    plain = type(A) is np.ndarray or is_plain(A)
+    for kind in () if plain else KINDS:
         if kind.includes(A):
             return kind.close(A, semiring, ties=ties, steps=steps, null_value=null_value, **work, **storage)
     if ties not in TIES:
@@ -231,13 +232,9 @@ def closure(
             f"matrices, got {got}. Leave steps out, or those."
         )
     algebra = get(semiring)
-    small = A.size <= ENTRIES if type(A) is np.ndarray else on_current_device(A)
-    plain = small and not steps and null_value is BY_RULE
-    plain = plain and work == PLAIN and storage == UNLIMITED
-    if plain:
+    if plain and not steps and null_value is BY_RULE and work == PLAIN and storage == UNLIMITED:
         question = Question(A, algebra, WANTS)
-        if (repeated := repeat(question)) is not None:
-            return repeated
+        return question.in_kind(answer(question).engine.storage)
     limits = Limits.of(**storage, where="closure")
     with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(where="closure", nulls=nulls_of(null_value), limits=in_effect, table=True, **work)
@@ -249,10 +246,7 @@ def closure(
         answered = answer(question)
         if in_effect is not None:
             answered = written(answered, in_effect, algebra, callback)
-    if plain:
-        remember(question, answered.plan)
-    engine = answered.engine
-    return question.in_kind(engine.storage) if output is None else TileStore(output)
+    return question.in_kind(answered.engine.storage) if output is None else TileStore(output)
 
 
 #: Inputs other than one matrix, a batch of one shape, or a graph.

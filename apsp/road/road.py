@@ -27,12 +27,14 @@ from ..io.graph import Graph
 from . import engines
 from .engines import pruned
 from .engines.base import Engine, Kind
+from .engines.dense import Dense
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
 from .log import PATIENCE, Watch, report_plan
 from .plans import Plan
 from .problem import ROUTES, on_device_of
 from .question import Question
+from .repeated import remember, repeat
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,9 @@ def choose(question: Question) -> Plan:
 def answer(question: Question) -> Answer:
     """Plan, report and open the engine; raises as `shortest_paths` and `closure`."""
     start = perf_counter() - uncounted.seconds
+    if question.wants.plain and (repeated := repeat(question)) is not None:
+        D, plan = repeated
+        return Answer(Dense(D), plan, perf_counter() - uncounted.seconds - start)
     if question.wants.on_negative_cycle != "raise":
         pruned.check(question)
     try:
@@ -112,6 +117,8 @@ def answer(question: Question) -> Answer:
     wants = question.wants
     if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None or wants.ends is not None):
         engine = _part(question, engine)
+    if wants.plain:
+        remember(question, plan)
     seconds = perf_counter() - uncounted.seconds - start if engine.seconds is None else engine.seconds
     return Answer(engine, plan, seconds)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -79,6 +80,15 @@ class Wants(Request):
     on_negative_cycle: str = "raise"
     dry: bool = False
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether nothing is asked for but all distances."""
+        own = vars(self)
+        for name, default in _PLAIN.items():  # by identity, as some are arrays
+            if own[name] is not default:
+                return False
+        return not self.options
+
     @property
     def partial(self) -> bool:
         return self.sources is not None or self.targets is not None
@@ -100,3 +110,8 @@ class Wants(Request):
         """Warn (for a table) or raise DomainError if a survey found ambiguous zeros."""
         report = warn_of_ambiguous if self.table else refuse_ambiguous
         report(seen, semiring, where=self.where)
+
+
+#: The request for all distances, and its fields that say more than for whom.
+WANTS = Wants(where="closure", table=True)
+_PLAIN = {k: v for k, v in vars(WANTS).items() if k not in ("where", "table", "remembers", "options")}
