@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from .road.types import Source, Work
 
 
-#: Defaults of the options of computation, and of memory and disk.
-PLAIN = dict.fromkeys(("block", "dtype", "device", "callback", "gpus", "threads", "per_thread"))
-PLAIN |= {"schedule": "auto", "overwrite": False, "unweighted": False}
-UNLIMITED = dict.fromkeys(("memory", "checkpoint", "output", "every"))
+#: Defaults of the options, of computation and of memory and disk, in the order of `closure`'s `given`.
+PLAIN = "auto", False, False, "one", "raise", False, *[None] * 11
 
 
 class Kind(NamedTuple):
@@ -206,14 +204,21 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    work: Fields = {
+    given = (
+        schedule, overwrite, unweighted, ties, on_negative_cycle, steps, block, dtype, device, callback, gpus, threads,
+        per_thread, memory, checkpoint, output, every,
+    )  # fmt: skip
+    plain = type(A) is np.ndarray or is_plain(A)
+    if plain and null_value is BY_RULE and given == PLAIN:
+        question = Question(A, get(semiring), WANTS)
+        return question.in_kind(answer(question).engine.storage)
+    work: dict[str, Any] = {
         "schedule": schedule, "block": block, "dtype": dtype, "device": device, "overwrite": overwrite,
         "callback": callback, "gpus": gpus, "threads": threads, "per_thread": per_thread, "unweighted": unweighted,
     }  # fmt: skip
     if on_negative_cycle != "raise":
         work["on_negative_cycle"] = on_negative_cycle
     storage: dict[str, Any] = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
-    plain = type(A) is np.ndarray or is_plain(A)
     for kind in () if plain else KINDS:
         if kind.includes(A):
             return kind.close(A, semiring, ties=ties, steps=steps, null_value=null_value, **work, **storage)
@@ -232,9 +237,6 @@ def closure(
             f"matrices, got {got}. Leave steps out, or those."
         )
     algebra = get(semiring)
-    if plain and not steps and null_value is BY_RULE and work == PLAIN and storage == UNLIMITED:
-        question = Question(A, algebra, WANTS)
-        return question.in_kind(answer(question).engine.storage)
     limits = Limits.of(**storage, where="closure")
     with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(where="closure", nulls=nulls_of(null_value), limits=in_effect, table=True, **work)

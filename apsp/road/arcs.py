@@ -34,8 +34,9 @@ class Arcs:
 
     def __init__(self, graph: Graph, semiring: Semiring, dtype: np.dtype, wants: Wants, lines: int) -> None:
         self.graph, self.semiring, self.dtype, self.wants, self.lines = graph, semiring, dtype, wants, lines
-        own = isinstance(graph, Compressed) and graph.directed and graph.weights.dtype == dtype
-        self.compressed: Any = graph.compressed if own else None
+        self.compressed: Any = None
+        if isinstance(graph, Compressed) and graph.directed and graph.weights.dtype == dtype:
+            self.compressed = graph.compressed
 
     @cached_property
     def count(self) -> int:

@@ -125,7 +125,8 @@ class Estimate:
     beyond the graph, with results wanted at once, such as predecessors, without streamed rows. `seconds`, `start` and
     `row` are the times until everything is computed, until the first distance, and for one more row; `spent` is the
     part of `seconds` that the estimate itself took, whatever is chosen. `kernels` are to be compiled, once, in about
-    `compiling` seconds, not in `seconds`.
+    `compiling` seconds, not in `seconds`. `plan` is that of a dense closure; of others `schedule`, `note`, the
+    `host_bytes` of predecessors beside a device, and the `pairs_before` the first distance, if not all, are planned.
     """
 
     engine: str
@@ -138,6 +139,10 @@ class Estimate:
     spent: float = 0.0
     kernels: int = 0
     compiling: float = 0.0
+    schedule: str = ""
+    note: str = ""
+    host_bytes: int = 0
+    pairs_before: int | None = None
 
     def __str__(self) -> str:
         after = f", the first distance after {in_units(self.start)}" if self.start < 0.9 * self.seconds else ""

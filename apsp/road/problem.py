@@ -12,7 +12,7 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
-from semiring.algebra.survey import Survey, fast, merge, survey
+from semiring.algebra.survey import Survey, fast, survey
 from semiring.dense.bits import BitMatrix
 from semiring.host.arrays import Taken, take_in
 from semiring.host.devices import on_device
@@ -228,8 +228,8 @@ def _take(
 ) -> tuple[Taken, bool]:
     """A square matrix, or a batch, from an array or a graph; and whether its nulls are undeclared."""
     if isinstance(A, Graph):
-        matrix, made = matrix_of(A, s, dtype, request, where=where)
-        return Taken(matrix, A, made), A.null_undeclared
+        matrix = A.matrix(s, dtype)
+        return Taken(matrix, A, matrix is not A.dense), A.null_undeclared
     taken = take_in(A, where=where)
     if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:
         raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {taken.array.shape}.")
@@ -237,29 +237,3 @@ def _take(
         return taken, True
     array = over(taken.array, s, dtype, nulls=nulls, unweighted=unweighted, where=where)
     return Taken(array, A, taken.made or array is not taken.array), False
-
-
-def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, where: str) -> tuple[Array, bool]:
-    """A graph's matrix, and whether it was made here; refused early if it or its closure does not fit."""
-    if graph.dense is not None:
-        matrix = graph.matrix(s, dtype)
-        return matrix, matrix is not graph.dense
-    n = graph.n
-    target = graph.target(s, dtype, where=where)
-    looks: list[Survey] = []
-    edges = 0
-    for _, _, weights in graph.pieces(s, target):
-        looks.append(survey(weights, s, where=where, first=(edges,)))
-        edges += len(weights)
-    seen = merge(looks)
-    # A plan needs the shape and the survey only.
-    shape_only = np.broadcast_to(np.zeros((), target), (n, n))
-    host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})
-    expected = Problem(shape_only, s, "cpu", Memory.OWNED, seen)
-    plan = expected.plan(expected.bind(host), host)
-    hint = (
-        "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller "
-        "dtype, or transitive_closure if only reachability matters."
-    )
-    require(plan.beside_bytes, where=where, hint=ROUTES if request.paths else hint)
-    return graph.matrix(s, target), True

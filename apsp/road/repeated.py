@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast, survey
 from semiring.host.devices import current, is_plain
 from semiring.host.errors import DivergenceError
@@ -50,15 +49,17 @@ _decisions: dict[tuple[Any, ...], dict[bool, Decision]] = {}
 def repeat(question: Question) -> tuple[Array, Plan] | None:
     """The closure by an earlier decision, and its plan; None if there is none, or the matrix must be examined."""
     A, semiring, wants = _matrix(question), question.semiring, question.wants
-    decided = None if A is None else _decisions.get(_key(A, semiring))
+    decided = None if A is None else _decisions.get(_key(A, question))
     if decided is None or bars.chosen:
         return None
     n, on_host = len(A), type(A) is np.ndarray
+    if wants.overwrite and not (on_host and A.flags.c_contiguous and A.flags.writeable):
+        return None
     sums = None if semiring.idempotent or on_host else series.sums(A, semiring)
-    seen = survey(A, semiring, where=wants.where, null_undeclared=True)
+    seen = survey(A, semiring, where=wants.where, null_undeclared=wants.nulls is None)
     decision = decided.get(fast(seen, semiring, A.dtype, n))
     examined = may_diverge(semiring, seen, n)
-    if decision is None or seen.ambiguous or (examined and semiring.idempotent):
+    if decision is None or seen.ambiguous or (examined and (semiring.idempotent or wants.overwrite)):
         return None
     plan, ops = decision
     if (plan.beside_bytes > LEAST or not on_host) and not granted(plan.beside_bytes, plan.device):
@@ -67,13 +68,19 @@ def repeat(question: Question) -> tuple[Array, Plan] | None:
         if examined:
             series.precaution(A, semiring, seen, sums)
         report_plan(plan)
-        D = ops.upload(A)
+        D = ops.upload(A, copy=not wants.overwrite)
         run(plan, D, ops, wants, wait=not examined)
         if examined:
             series.check(D, semiring, seen)
     except DivergenceError:  # the full computation explains it
         return None
     return D, plan
+
+
+def decided(question: Question) -> bool:
+    """Whether there is an earlier decision for such a matrix."""
+    A = _matrix(question)
+    return A is not None and _key(A, question) in _decisions
 
 
 def remember(question: Question, plan: Plan) -> None:
@@ -89,7 +96,7 @@ def remember(question: Question, plan: Plan) -> None:
     if ops.grain == 1 and few:
         if len(_decisions) >= DECISIONS:
             _decisions.clear()
-        decided = _decisions.setdefault(_key(problem.matrix, problem.semiring), {})
+        decided = _decisions.setdefault(_key(problem.matrix, question), {})
         decided[problem.nonnegative] = Decision(plan, ops)
 
 
@@ -107,5 +114,6 @@ def _matrix(question: Question) -> Array:
     return A if suits and wants.plain and (wants.table or A.dtype.kind != "i") else None
 
 
-def _key(A: Array, semiring: Semiring) -> tuple[Any, ...]:
-    return semiring, A.dtype, A.shape, -1 if type(A) is np.ndarray else A.data.device_id
+def _key(A: Array, question: Question) -> tuple[Any, ...]:
+    device = -1 if type(A) is np.ndarray else A.data.device_id
+    return question.semiring, A.dtype, A.shape, device, question.wants.overwrite

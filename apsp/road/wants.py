@@ -82,12 +82,12 @@ class Wants(Request):
 
     @cached_property
     def plain(self) -> bool:
-        """Whether nothing is asked for but all distances."""
+        """Whether nothing is asked for but all distances, perhaps in place."""
         own = vars(self)
         for name, default in _PLAIN.items():  # by identity, as some are arrays
             if own[name] is not default:
                 return False
-        return not self.options
+        return not (self.options or self.nulls)
 
     @property
     def partial(self) -> bool:
@@ -114,4 +114,5 @@ class Wants(Request):
 
 #: The request for all distances, and its fields that say more than for whom.
 WANTS = Wants(where="closure", table=True)
-_PLAIN = {k: v for k, v in vars(WANTS).items() if k not in ("where", "table", "remembers", "options")}
+_FREE = "where", "table", "remembers", "overwrite", "nulls", "options"
+_PLAIN = {name: default for name, default in vars(WANTS).items() if name not in _FREE}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .. import estimates
 from ..convergence.saturation import too_far
 from ..estimates import Estimate
 from ..plans import Plan
-from .base import BLOCK, Engine, Kind, counting, offer
+from .base import BLOCK, MOMENT, Engine, Kind, counting, offer
 from .hops import known_levels, search
 from .part import as_limit
 
@@ -34,8 +34,6 @@ FEW = 16
 SAMPLED = 64
 #: Levels from which a search by weight competes for equal weights, and its `spread`.
 DEEP, ALIKE = 16, 0.3
-#: Seconds not worth saving by other estimates.
-MOMENT = 6e-4
 #: Passes over all arcs for ties between the nearest of several sources.
 PASSES = 32
 #: Seconds of a call into SciPy, and bytes of its rows, approximately.
@@ -315,15 +313,21 @@ def _estimate(question: Question) -> Estimate:
     return min(found, by("dijkstra", ALIKE), key=lambda estimate: estimate.seconds)
 
 
+@lru_cache(1024)
+def little(n: int, arcs: int, lines: int, columns: int, itemsize: int) -> Estimate | None:
+    """Searches by weight of a CSR matrix, if our engine could save a moment at most, by counts alone; else None."""
+    taken = estimates.searches(n, arcs, lines, columns, itemsize, "dijkstra", compressed=True)
+    ours = estimates.lanes(n, arcs, lines, columns, itemsize, 0.0, ordered=True)  # at least
+    return taken if taken.seconds - ours.seconds <= MOMENT else None
+
+
 def _at_once(question: Question) -> Estimate | None:
-    """A few searches by weight of a CSR matrix, if our engine could save a moment at most."""
-    wants, A = question.wants, question.arcs.compressed
-    if A is None or not wants.partial or wants.paths or wants.limits is not None:
+    """A few searches by weight of a CSR matrix."""
+    wants, n, size = question.wants, question.n, question.dtype.itemsize
+    if not (wants.partial and question.listed) or wants.paths or wants.limits or question.arcs.compressed is None:
         return None
-    n, arcs, lines, size = question.n, question.arcs.count, question.lines, question.dtype.itemsize
-    taken = estimates.searches(n, arcs, lines, question.columns, size, "dijkstra", compressed=True)
-    ours = estimates.lanes(n, arcs, lines, question.columns, size, 0.0, ordered=True)  # at least
-    if taken.seconds - ours.seconds > MOMENT or question.once(search) != "dijkstra":
+    taken = little(n, question.arcs.count, question.lines, question.columns, size)
+    if taken is None or question.once(search) != "dijkstra":
         return None
     return offer(question, taken, "dijkstra", ", too little for a look at others")
 

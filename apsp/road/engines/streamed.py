@@ -94,7 +94,7 @@ def written(answered: Answer, limits: Limits, semiring: Semiring, callback: Call
     table = Table(engine.shape, engine.dtype, engine.blocks, (), (), semiring, callback)
     store = rows_as_store(table, limits.made_in, tile)
     store.sync()
-    return replace(answered, engine=Stored(store), seconds=answered.seconds + clock() - begun)
+    return answered._replace(engine=Stored(store), seconds=answered.seconds + clock() - begun)
 
 
 ENGINE = Kind(
