@@ -17,11 +17,11 @@ from semiring.host.devices import host
 from semiring.host.memory import require
 from semiring.kernels.observed import Callback
 
-from ..road.arcs import SINGLE
+from ..road.arcs import SINGLE, Arcs
 from ..road.convergence.saturation import possible
 from ..road.engines.base import FEW, Engine, placed
 from ..road.engines.elimination import remembers, spent
-from ..road.engines.scipy import little
+from ..road.engines.scipy import before_others, little
 from ..road.engines.structures import STRUCTURES
 from ..road.question import Question
 from ..road.repeated import decided
@@ -53,7 +53,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     """D[sources] (sources, n), or all, perhaps in `network.dense`; NegativeCycleError, MemoryNeeded, DomainError."""
     begun, lines = clock(), network.n if sources is None else len(sources)
     require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    if sources is not None and _are_few(network, lines, options):
+    if sources is not None and _are_few(network, sources, options):
         return scipys.dijkstra(network.csr, indices=sources, limit=options.limit).astype(network.dtype, copy=False)
     question = _posed(network, sources, options)
     D = _table(question, network, sources, options)
@@ -63,12 +63,19 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     return D
 
 
-def _are_few(network: Network, lines: int, options: Options) -> bool:
-    """Whether the planner would search from these few sources by SciPy, without a look at other engines."""
+def _are_few(network: Network, sources: np.ndarray, options: Options) -> bool:
+    """Whether the planner would search from these sources by SciPy at once, without a look at other engines."""
     if options.device == "cuda" or options.engine != "auto" or options.callback is not None:
         return False
-    counts = network.n, network.size, lines, network.n, network.dtype.itemsize
-    return network.dtype.kind == "f" and network.least >= 0 and little(*counts) is not None
+    if network.dtype.kind != "f" or not network.least >= 0:
+        return False
+    n, lines = network.n, len(sources)
+    if little(n, network.size, lines, n, network.dtype.itemsize):
+        return True
+    if network.given is None:
+        return False
+    arcs = Arcs(network.graph, min_plus, network.dtype, Wants(where="csgraph", sources=sources), lines)
+    return before_others(arcs, n) is not None
 
 
 def _posed(network: Network, sources: np.ndarray | None, options: Options) -> Question:
@@ -84,7 +91,7 @@ def _posed(network: Network, sources: np.ndarray | None, options: Options) -> Qu
         if not cold:
             return question
     # Of a few rows a lookup of the structure costs more than it gains, unless their arcs were listed anyway.
-    few = sources is not None and len(sources) < SINGLE and network.given is not None
+    few = sources is not None and len(sources) < 4 * SINGLE and network.given is not None
     wants = Wants.of(
         where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads, sources=sources,
         engine=options.engine, limit=None if sources is None or math.isinf(options.limit) else options.limit,

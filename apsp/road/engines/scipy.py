@@ -26,6 +26,7 @@ from .hops import known_levels, search
 from .part import as_limit
 
 if TYPE_CHECKING:
+    from ..arcs import Arcs
     from ..question import Question
 
 #: Searches below which estimating costs more.
@@ -322,14 +323,34 @@ def little(n: int, arcs: int, lines: int, columns: int, itemsize: int) -> Estima
 
 
 def _at_once(question: Question) -> Estimate | None:
-    """A few searches by weight of a CSR matrix."""
+    """Searches by weight of a CSR matrix: a few, or fewer than any other engine could take as long as."""
     wants, n, size = question.wants, question.n, question.dtype.itemsize
     if not (wants.partial and question.listed) or wants.paths or wants.limits or question.arcs.compressed is None:
         return None
-    taken = little(n, question.arcs.count, question.lines, question.columns, size)
+    taken, note = (
+        little(n, question.arcs.count, question.lines, question.columns, size),
+        "too little for a look at others",
+    )
+    if taken is None:
+        taken, note = before_others(question.arcs, question.columns), "no other can be faster"
     if taken is None or question.once(search) != "dijkstra":
         return None
-    return offer(question, taken, "dijkstra", ", too little for a look at others")
+    return offer(question, taken, "dijkstra", f", {note}")
+
+
+def before_others(arcs: Arcs, columns: int) -> Estimate | None:
+    """Searches near the sources, if they take less than what other engines do at least by counts; else None."""
+    near, n, size, spread = arcs.near, arcs.graph.n, arcs.dtype.itemsize, arcs.spread
+    reach, asked = near.cut + near.few / max(1, n), (n, arcs.count, arcs.lines)
+    taken = estimates.searches(
+        *asked, columns, size, "dijkstra", compressed=True, reach=reach, width=near.width, followed=near.arcs,
+        spread=spread,
+    )  # fmt: skip
+    relaxed = estimates.guessed(n, arcs.count, reach, near.width, spread)
+    ours = estimates.lanes(*asked, 0, size, relaxed, ordered=True, followed=near.arcs, tried=False).seconds
+    closed = estimates.entering(arcs.count) + estimates.closure(n, arcs.semiring, arcs.dtype, pairs=n**3)
+    others = min(ours, estimates.ROAD + min(closed, estimates.least_elimination(n, arcs.count)))
+    return taken if taken.seconds - estimates.ROAD <= others else None  # a look at others takes as long
 
 
 def _open(question: Question, plan: Plan) -> Searches:
