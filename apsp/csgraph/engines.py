@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse.csgraph as scipys
@@ -55,7 +56,8 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     if sources is not None and _are_few(network, sources, options):
         return scipys.dijkstra(network.csr, indices=sources, limit=options.limit).astype(network.dtype, copy=False)
-    question = _posed(network, sources, options)
+    source, wants = _posed(network, sources, options)
+    question = Question(source, min_plus, wants)
     D = _table(question, network, sources, options)
     listed = "arcs" in vars(question) and "listed" in vars(question.arcs)
     if listed and question.once(remembers) and not math.isinf(question.once(spent)):
@@ -78,18 +80,18 @@ def _are_few(network: Network, sources: np.ndarray, options: Options) -> bool:
     return before_others(arcs, n) is not None
 
 
-def _posed(network: Network, sources: np.ndarray | None, options: Options) -> Question:
-    """The question about a network: as a matrix where it is dense and closed, else as a graph."""
+def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Any, Wants]:
+    """What is asked about a network: its matrix where it is dense and closed, else its graph; and the request."""
     # Integers may saturate: check every distance, as `shortest_paths` does.
     weights = network.weights if network.dense is None else network.dense
     exact = network.dtype.kind == "i" and possible(dtypes.parts(weights), weights.dtype, min_plus, network.n)
     auto, cold = options.engine == "auto" and options.device != "cuda", False
     closed = network.dense is not None and sources is None and (network.n <= FEW or network.has_many_arcs)
     if not exact and (options.device == "cuda" or options.engine == "dense" or (auto and closed)):
-        question = Question(network.matrix, min_plus, _in_place(network, options))
-        cold = auto and network.n <= 2 * FEW and not decided(question) and question.missing("closure").kernels > 0
+        matrix, wants = network.matrix, _in_place(network, options)
+        cold = auto and network.n <= 2 * FEW and _lacks_kernels(Question(matrix, min_plus, wants))
         if not cold:
-            return question
+            return matrix, wants
     # Of a few rows a lookup of the structure costs more than it gains, unless their arcs were listed anyway.
     few = sources is not None and len(sources) < 4 * SINGLE and network.given is not None
     wants = Wants.of(
@@ -97,7 +99,11 @@ def _posed(network: Network, sources: np.ndarray | None, options: Options) -> Qu
         engine=options.engine, limit=None if sources is None or math.isinf(options.limit) else options.limit,
         table=not exact, remembers=not few,
     )  # fmt: skip
-    return Question(network.arcs.graph if cold else network.graph, min_plus, wants)
+    return network.arcs.graph if cold else network.graph, wants
+
+
+def _lacks_kernels(question: Question) -> bool:
+    return not decided(question) and question.missing("closure").kernels > 0
 
 
 def _in_place(network: Network, options: Options) -> Wants:

@@ -23,8 +23,7 @@ from semiring.kernels.backend import Backend, bind, device_of
 
 from ..big.large.sources import has_windows
 from ..io.graph import Graph
-from .arcs import Arcs
-from .narrowing import narrowed
+from .arcs import Arcs, narrowed
 from .problem import Intake, Problem, pose_array, pose_bits, take
 from .wants import Wants
 

@@ -25,9 +25,9 @@ from semiring.sparse.order import even
 from ...io.graph import Graph
 from ...io.graph.reweighted import weights_of
 from .. import estimates
+from ..arcs import farthest, narrowed
 from ..convergence import saturation
 from ..estimates import Estimate
-from ..narrowing import farthest, narrowed
 from .base import MANY_ARCS, Asked, Changed, Edges, Engine, Kind, counting, offer
 from .bounds import Bounds
 from .structures import STRUCTURES
