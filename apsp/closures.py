@@ -13,7 +13,7 @@ from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
 from semiring.host.devices import is_plain
 from semiring.host.spelling import came
-from semiring.host.types import Algebra, Array, DType, Fields, Function, Tensor
+from semiring.host.types import Algebra, Array, DType, Function, Tensor
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 from semiring.tensors.gradients import TIES, ties_error

@@ -20,7 +20,7 @@ from semiring.algebra.conversion import conform, from_sequence
 from semiring.host.arrays import checked_sparse, consistent, refuse_padding, require_square
 from semiring.host.errors import DomainError, DTypeError, ShapeError
 from semiring.host.memory import require
-from semiring.host.types import Array, DType, Scalar
+from semiring.host.types import Array, DType, Matrix, Scalar
 
 from ..io.graph import Graph
 from ..io.graph.compressed import Compressed
@@ -55,7 +55,7 @@ class Network:
     weights: Array = None
     starts: Array = None
     canonical: bool = False
-    given: Any = None
+    given: Matrix = None
     bounds: tuple[float, float] | None = None
 
     @cached_property

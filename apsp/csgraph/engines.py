@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse.csgraph as scipys
@@ -16,6 +15,7 @@ from semiring.algebra.catalog import min_plus
 from semiring.host.compiling import clock
 from semiring.host.devices import host
 from semiring.host.memory import require
+from semiring.host.types import Array
 from semiring.kernels.observed import Callback
 
 from ..road.arcs import SINGLE, Arcs
@@ -80,7 +80,7 @@ def _are_few(network: Network, sources: np.ndarray, options: Options) -> bool:
     return before_others(arcs, n) is not None
 
 
-def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Any, Wants]:
+def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Array, Wants]:
     """What is asked about a network: its matrix where it is dense and closed, else its graph; and the request."""
     # Integers may saturate: check every distance, as `shortest_paths` does.
     weights = network.weights if network.dense is None else network.dense

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, survey
 from semiring.dense.cycles import Lengths
+from semiring.host.types import Matrix
 from semiring.sparse.cycles import Weighted
 
 from ..answers.neighbourhoods import TRIED, Neighbourhoods, around
@@ -37,7 +38,7 @@ class Arcs:
 
     def __init__(self, graph: Graph, semiring: Semiring, dtype: np.dtype, wants: Wants, lines: int) -> None:
         self.graph, self.semiring, self.dtype, self.wants, self.lines = graph, semiring, dtype, wants, lines
-        self.compressed: Any = None
+        self.compressed: Matrix = None
         if isinstance(graph, Compressed) and graph.directed and graph.weights.dtype == dtype:
             self.compressed = graph.compressed
 

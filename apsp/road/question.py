@@ -18,7 +18,7 @@ from semiring.algebra.records import Semiring
 from semiring.dense.bits import BitMatrix
 from semiring.host.compiling import Missing
 from semiring.host.devices import is_plain
-from semiring.host.types import Array, Matrix
+from semiring.host.types import Array
 from semiring.kernels.backend import Backend, bind, device_of
 
 from ..big.large.sources import has_windows

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from operator import attrgetter
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
+from semiring.host.types import Fields
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
