@@ -121,7 +121,7 @@ class Ranking:
     def _distances(self, line: np.ndarray) -> tuple[np.ndarray, bool]:
         """A row as costs, and whether it has some that are too large to be compared, which are left out."""
         d, far = self._costs(line), False
-        if self._exact and not self._widest:
+        if self._exact and not self._widest and line.dtype.itemsize == 8:
             beyond = (d > MOST // 4) & (d != self._none)
             far = bool(beyond.any())
             d[beyond] = self._none

@@ -55,7 +55,7 @@ PATIENCE = 64
 class Arcs(NamedTuple):
     """Arcs by head, tails ascending, no loops and no two alike; distances from the source, and the best arc into each.
 
-    `nearest` is −1 where it is not known yet; `none` stands for no path.
+    `nearest` counts from 1, and is 0 where it is not known yet; `none` stands for no path.
     """
 
     begin: np.ndarray
@@ -130,14 +130,14 @@ def _pop(nodes: Any, key: Any, heap: Any, size: int) -> int:
 @inner
 def _nearest(arcs: Any, y: int) -> int:
     """The arc into y on its best path from the source: of equals that from the first vertex."""
-    chosen = arcs.nearest[y]
+    chosen = arcs.nearest[y] - 1
     if chosen < 0:
         least = arcs.none
         for e in range(arcs.begin[y], arcs.begin[y + 1]):
             near = arcs.d[arcs.tails[e]]
             if near != arcs.none and (chosen < 0 or arcs.weights[e] + near < least):
                 chosen, least = e, arcs.weights[e] + near
-        arcs.nearest[y] = chosen
+        arcs.nearest[y] = chosen + 1
     return chosen
 
 
@@ -365,7 +365,7 @@ def write(nodes: Any, found: Any, starts: Any, vertices: Any, steps: Any) -> Non
 
 def arcs_of(begin: np.ndarray, tails: np.ndarray, weights: np.ndarray, d: np.ndarray, none: Any) -> Arcs:
     """Arcs of which no best one is known yet."""
-    return Arcs(begin, tails, weights, d, np.full(len(d), -1, np.int64), d.dtype.type(none))
+    return Arcs(begin, tails, weights, d, np.zeros(len(d), np.int64), d.dtype.type(none))
 
 
 class Ranked:
@@ -376,7 +376,7 @@ class Ranked:
 
     def __init__(self, arcs: Arcs, source: int, target: int, bound: Any, widest: bool) -> None:
         self._arcs, self._goal, self._bound, self._widest = arcs, source, arcs.d.dtype.type(bound), widest
-        self._space = _space(1024, np.zeros(len(arcs.d), SPOT), arcs.d.dtype)
+        self._space = _space(4096, np.zeros(len(arcs.d), SPOT), arcs.d.dtype)
         self._found, self._state, self._taken = np.zeros(16, np.int32), np.zeros(STATES, np.int64), 0
         self._state[NODES] = 1
         self._space.nodes[0] = target, -1, 0, -1, -1, -1, -1, 0, -1
