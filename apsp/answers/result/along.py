@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -128,7 +128,8 @@ class Summed(Engine):
     """A quantity added up along the predecessors of a result."""
 
     def __init__(self, r: Result, along: Along, values: np.ndarray) -> None:
-        self.trees, self.weighed, self.values, self.dtype = r._trees, r.engine.all_pairs, values, values.dtype
+        self.trees, self.weighed, self.along = r._trees, r.engine.all_pairs, along
+        self.values, self.dtype = values, values.dtype
         self.shape, self.arcs = (self.trees.graph.n,) * 2, None
         if r.graph.dense is None:
             starts, heads, which = along.arcs
@@ -165,19 +166,13 @@ class Summed(Engine):
         vertices, starts = paths_of(self.trees, i.ravel(), j.ravel())
         out = np.full(i.shape, _no_path(self.dtype), self.dtype)
         for place, path in zip(np.ndindex(i.shape), np.split(vertices, starts[1:-1]), strict=True):
-            out[place] = sum(map(self._step, path[:-1], path[1:]), self.dtype.type(0)) if len(path) else out[place]
+            if len(path):
+                edges = (path[:-1], path[1:]) if self.arcs is None else self.along.along(path.tolist())
+                out[place] = sum(self.values[edges], self.dtype.type(0))
         if self.within is not None:
             near = self.weighed.entries(i, j)
             out[self.within(near) != near] = _no_path(self.dtype)
         return out
-
-    def _step(self, u: int, v: int) -> Scalar:
-        """The quantity of the edge that best paths take from u to v."""
-        if self.arcs is None:
-            return self.values[u, v]
-        starts, heads, values = self.arcs
-        first, last = starts[u : u + 2]
-        return values[first + np.searchsorted(heads[first:last], v)]
 
 
 @dataclass(frozen=True)
@@ -210,6 +205,13 @@ class Along:
         order = order[weights[order] != dtypes.zero(s, weights.dtype)]
         order = order[np.flatnonzero(np.diff(tails[order] * graph.n + heads[order], prepend=-1))]
         return np.searchsorted(tails[order], np.arange(graph.n + 1)), heads[order].astype(np.int32), which[order]
+
+    def along(self, path: Sequence[int]) -> np.ndarray:
+        """Numbers of the edges along a path of vertices."""
+        starts, heads, which = self.arcs
+        ranges = ((starts[tail], starts[tail + 1], head) for tail, head in pairwise(path))
+        places = [start + np.searchsorted(heads[start:stop], head) for start, stop, head in ranges]
+        return which[np.array(places, np.int64)]
 
     def of(self, r: Result, name: Any, *, shown: bool = False) -> Result:
         """The result r with a quantity in the place of the weight, in float64 where it is `shown` so, and exact."""
