@@ -45,7 +45,7 @@ MUTANTS = [
         KERNELS,
         "        if spots[x].failed == stamp:\n            return -1\n",
         "",
-        "tests/test_ranked.py::test_pairs_engines_threads_and_pauses",
+        "tests/test_ranked.py::test_yen_is_scipys",
         "A path goes on by a best path through its own prefix.",
     ),
     Mutant(
