@@ -450,12 +450,8 @@ def test_quantities_are_saved(tmp_path, suffix, source):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"words": lambda told: [[told["words"][0][0] + 1, *told["words"][0][1:]], *told["words"][1:]]},
-        {"words": lambda told: told["words"][::-1]},
-        {"words": lambda told: told["words"][:1]},
-        {"words": lambda told: [[*x[:2], 0, 0, x[4]] for x in told["words"]]},
-        {"words": lambda told: [[*x[:4], "object"] for x in told["words"]]},
-        {"words": lambda told: [["1", *x[1:]] for x in told["words"]]},
+        {"packed": lambda told: told["packed"] + 1},
+        {"packed": lambda told: "2"},
         {"names": lambda told: told["names"][:1]},
         {"names": lambda told: ["a", "a"]},
         {"weight": lambda told: "a"},
@@ -479,6 +475,16 @@ def test_damaged_quantities_are_refused(tmp_path, wrong):
     np.savez(tmp_path / "r.npz", **parts | more)
     with pytest.raises(FormatError):
         Result.load(tmp_path / "r.npz")
+
+
+def test_quantities_of_other_lengths_on_disk_are_refused(tmp_path):
+    for name, weight in (("r", 4), ("other", 5)):
+        r = shortest_paths(Graph.from_arrays([0, 1], [1, 2], [weight, 7]), along={"a": [3, 9]})
+        r.save(tmp_path / f"{name}.zarr")
+    (tmp_path / "r.zarr" / "result_npz").rename(tmp_path / "away")
+    (tmp_path / "other.zarr" / "result_npz").rename(tmp_path / "r.zarr" / "result_npz")
+    with pytest.raises(FormatError, match="lengths that are not the distances"):
+        Result.load(tmp_path / "r.zarr")
 
 
 def test_names_that_no_file_holds_are_refused_as_they_are_saved(tmp_path):

@@ -104,4 +104,4 @@ def _ranked(graph: Network, source: int) -> tuple[Ranking, np.ndarray]:
     arcs, row = within_reach(  # canonical arcs before the matrix is written to
         graph.canonical_arcs, sources, lambda part: (part, distances(part, sources, Options())[0])
     )
-    return Ranking.of_arcs(min_plus, (arcs.tails, arcs.heads, arcs.weights), graph.n, where="yen"), row
+    return Ranking(min_plus, (arcs.tails, arcs.heads, arcs.weights), graph.n, where="yen"), row

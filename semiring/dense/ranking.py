@@ -27,23 +27,26 @@ Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Ranking:
-    """The arcs of a graph, by head, from which paths are searched for.
+    """The arcs of a graph of n vertices, by head, from which paths are searched for.
 
-    ⊕ selects; ⊗ adds, multiplies numbers that are not negative, or selects the worse of two (else AlgebraError). edges
-    (begin, tails, weights): arcs to j at begin[j] … begin[j + 1], tails ascending; of parallel arcs the best counts.
-    Not `directed`: arcs both ways are one edge. DomainError for integers beyond ±2⁶⁰, or a factor of 0.
+    ⊕ selects; ⊗ adds, multiplies numbers that are not negative, or selects the worse of two (else AlgebraError). arcs
+    (tails, heads, weights) come in any order; of parallel ones the best counts. Not `directed`: arcs both ways are one
+    edge. DomainError for integers beyond ±2⁶⁰, or a factor of 0.
     """
 
-    def __init__(self, semiring: Semiring, edges: tuple[np.ndarray, ...], *, where: str, directed: bool = True) -> None:
+    def __init__(
+        self, semiring: Semiring, arcs: tuple[np.ndarray, ...], n: int, *, where: str, directed: bool = True
+    ) -> None:
         require_worsening(semiring, where=where)
         self.semiring, self.where, self._directed = semiring, where, directed
         self._sign = 1 if semiring.add.selects == "least" else -1
         self._product = not semiring.lengths and semiring.mul.ufunc is np.multiply
-        begin, tails, weights = edges
+        present = arcs[2] != dtypes.zero(semiring, arcs[2].dtype)
+        tails, heads, weights = (part[present & (arcs[0] != arcs[1])] for part in arcs)
         self._widest = not semiring.lengths and not self._product
         self._exact = not dtypes.SCALARS[weights.dtype].floating and not self._product
         self._none: Any = (np.iinfo(np.int64).max if self._widest else MOST) if self._exact else math.inf
-        costs, heads = self._costs(weights), np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        costs = self._costs(weights)
         if self._exact and not self._widest and len(costs) and int(np.abs(costs).max()) > MOST // 4:
             raise DomainError(
                 f"{where}: integer weights must be within ±2⁶⁰, so that no sum of two wraps, got "
@@ -51,22 +54,12 @@ class Ranking:
             )
         if self._product and bool(np.isinf(costs).any()):
             raise DomainError(f"{where}: factors must be greater than 0 and finite, got 0 or ∞. Leave such edges out.")
-        one_each = (heads[1:] != heads[:-1]) | (tails[1:] > tails[:-1])
-        order = np.arange(len(costs)) if one_each.all() else np.lexsort((costs, tails, heads))
-        used = tails[order] != heads[order]
-        used[1:] &= (tails[order][1:] != tails[order][:-1]) | (heads[order][1:] != heads[order][:-1])
-        kept = order[used]
-        self.begin = np.searchsorted(heads[kept], np.arange(len(begin))).astype(np.int64)
+        place = heads.astype(np.int64) * n + tails
+        order = np.lexsort((costs, place))
+        kept = order[np.diff(place[order], prepend=-1) > 0]
+        self.begin = np.searchsorted(heads[kept], np.arange(n + 1)).astype(np.int64)
         self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
         self.weights = weights[kept].astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights[kept]
-
-    @classmethod
-    def of_arcs(cls, semiring: Semiring, arcs: tuple[np.ndarray, ...], n: int, *, where: str) -> Ranking:
-        """Of (tails, heads, weights) in any order."""
-        tails, heads, weights = arcs
-        order = np.lexsort((tails, heads))
-        edges = np.searchsorted(heads[order], np.arange(n + 1)), tails[order], weights[order]
-        return cls(semiring, edges, where=where)
 
     def _costs(self, values: np.ndarray) -> np.ndarray:
         """Weights or distances as costs."""
@@ -128,7 +121,7 @@ class Ranking:
     def _distances(self, line: np.ndarray) -> tuple[np.ndarray, bool]:
         """A row as costs, and whether it has some that are too large to be compared, which are left out."""
         d, far = self._costs(line), False
-        if self._exact and not self._widest:
+        if self._exact and not self._widest and line.dtype.itemsize == 8:
             beyond = (d > MOST // 4) & (d != self._none)
             far = bool(beyond.any())
             d[beyond] = self._none
@@ -182,7 +175,7 @@ def require_worsening(semiring: Semiring, *, where: str) -> None:
 def ties(tight: tuple[np.ndarray, np.ndarray], n: int, source: int, target: int, where: str) -> Iterator[np.ndarray]:
     """All paths from source to target along tight arcs, (tails, heads) without a cycle, in the order of `Ranking`."""
     free = np.zeros(max(n, len(tight[0])), np.int64)
-    ranking = Ranking.of_arcs(min_plus, (*tight, free[: len(tight[0])]), n, where=where)
+    ranking = Ranking(min_plus, (*tight, free[: len(tight[0])]), n, where=where)
     search = ranking.search(free[:n], source, target)
     for starts, vertices, _ in in_batches(search):
         yield from np.split(vertices, starts[1:-1]) if len(starts) > 1 else ()

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from ...io.graph.entries import is_boolean, present
 from ...io.graph.reweighted import weighted
 from ...road import engines
 from ...road.engines.base import Engine, placed
-from ...road.engines.part import Limit, as_limit
+from ...road.engines.part import Limit, Part, as_limit
 from ...road.question import Question
 from ...road.road import Answer, answer
 from .walked import FEW, paths_of
@@ -70,20 +70,9 @@ class Word:
         return out
 
     def _of(self, D: Array, xp: ModuleType) -> Array:
-        if dtypes.SCALARS[D.dtype].integer:
-            none, x = D == _no_path(D.dtype), D >> self.shift
-            x = x & ((1 << self.bits) - 1) if self.bits else x
-        else:
-            x = xp.floor(D * 2.0**-self.shift) if self.shift else D
-            if self.bits:
-                above = x * 2.0**-self.bits
-                x = xp.fmin(x - xp.multiply(xp.floor(above, out=above), 2.0**self.bits, out=above), np.inf)  # ∞ − ∞ too
-            if dtypes.SCALARS[self.dtype].floating:
-                return self._scaled(x)
-            none = x == np.inf
-        if dtypes.SCALARS[self.dtype].floating:
-            return xp.where(none, np.inf, self._scaled(x))
-        return xp.where(none, _no_path(self.dtype), xp.where(none, 0, x).astype(self.dtype))
+        none, x = D == _no_path(D.dtype), D.astype(np.int64, copy=False) >> self.shift
+        x = self._scaled(x & ((1 << self.bits) - 1) if self.bits else x)
+        return xp.where(none, _no_path(self.dtype), x.astype(self.dtype, copy=False))
 
     def entry(self, x: Array) -> Scalar:
         """The quantity in one entry, as `__call__`."""
@@ -139,53 +128,51 @@ class Summed(Engine):
     """A quantity added up along the predecessors of a result."""
 
     def __init__(self, r: Result, along: Along, values: np.ndarray) -> None:
-        self.trees, self.weighed, names = r._trees, r.engine.all_pairs, r.graph.labels
-        self.i, j = (np.arange(len(x)) if x is names else names.positions(list(x)) for x in (r.sources, r.targets))
-        self.j = r._goals(j)
-        self.shape, self.dtype, self.arcs, self.values = r.engine.shape, values.dtype, None, values
+        self.trees, self.weighed, self.along = r._trees, r.engine.all_pairs, along
+        self.values, self.dtype = values, values.dtype
+        self.shape, self.arcs = (self.trees.graph.n,) * 2, None
         if r.graph.dense is None:
             starts, heads, which = along.arcs
             self.arcs = starts, heads, values[which]
         self.within = None if r.engine.limit is None else Limit(r.engine.limit, r.semiring, r.dtype)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        trees, at = self.trees, self.i[wanted]
-        whole = trees.complete or (trees.engine.in_memory and 8 * len(at) >= trees.graph.n)
-        for here, D in placed(trees.engine.rows(at, block)):
-            P = host(trees.predecessors)[at[here]] if whole else trees.of(at[here], D)
+        trees = self.trees
+        whole = trees.complete or (trees.engine.in_memory and 8 * len(wanted) >= trees.graph.n)
+        for here, D in placed(trees.engine.rows(wanted, block)):
+            sources = wanted[here]
+            P = host(trees.predecessors)[sources] if whole else trees.of(sources, D)
             matrix = self.values if self.arcs is None else None
-            L = lengths(get("min_plus"), P, at[here], self.dtype, A=matrix, edges=self.arcs)
+            L = lengths(get("min_plus"), P, sources, self.dtype, A=matrix, edges=self.arcs)
             if self.within is not None:
-                near = self.weighed.block(at[here], np.arange(trees.graph.n))
+                near = self.weighed.block(sources, np.arange(trees.graph.n))
                 L[self.within(near) != near] = _no_path(self.dtype)
-            yield wanted[here], L[:, self.j]
+            yield sources, L
 
     def column(self, j: int) -> np.ndarray:
         return self.block(np.arange(self.shape[0]), np.array([j]))[:, 0]
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return np.concatenate([np.empty((0, len(j)), self.dtype), *(D[:, j] for _, D in self.rows(i))])
+        """By rows, as a column needs them all."""
+        out = np.empty((len(i), len(j)), self.dtype)
+        for here, D in placed(self.rows(i)):
+            np.take(D, j, axis=1, out=out[here], mode="clip")
+        return out
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Few along single paths, many by rows."""
         if i.size > FEW:
             return super().entries(i, j)
-        vertices, starts = paths_of(self.trees, self.i[i.ravel()], self.j[j.ravel()])
+        vertices, starts = paths_of(self.trees, i.ravel(), j.ravel())
         out = np.full(i.shape, _no_path(self.dtype), self.dtype)
         for place, path in zip(np.ndindex(i.shape), np.split(vertices, starts[1:-1]), strict=True):
-            out[place] = sum(map(self._step, path[:-1], path[1:]), self.dtype.type(0)) if len(path) else out[place]
+            if len(path):
+                edges = (path[:-1], path[1:]) if self.arcs is None else self.along.along(path.tolist())
+                out[place] = sum(self.values[edges], self.dtype.type(0))
         if self.within is not None:
-            near = self.weighed.entries(self.i[i], self.j[j])
+            near = self.weighed.entries(i, j)
             out[self.within(near) != near] = _no_path(self.dtype)
         return out
-
-    def _step(self, u: int, v: int) -> Scalar:
-        """The quantity of the edge that best paths take from u to v."""
-        if self.arcs is None:
-            return self.values[u, v]
-        starts, heads, values = self.arcs
-        first, last = starts[u : u + 2]
-        return values[first + np.searchsorted(heads[first:last], v)]
 
 
 @dataclass(frozen=True)
@@ -219,6 +206,13 @@ class Along:
         order = order[np.flatnonzero(np.diff(tails[order] * graph.n + heads[order], prepend=-1))]
         return np.searchsorted(tails[order], np.arange(graph.n + 1)), heads[order].astype(np.int32), which[order]
 
+    def along(self, path: Sequence[int]) -> np.ndarray:
+        """Numbers of the edges along a path of vertices."""
+        starts, heads, which = self.arcs
+        ranges = ((starts[tail], starts[tail + 1], head) for tail, head in pairwise(path))
+        places = [start + np.searchsorted(heads[start:stop], head) for start, stop, head in ranges]
+        return which[np.array(places, np.int64)]
+
     def of(self, r: Result, name: Any, *, shown: bool = False) -> Result:
         """The result r with a quantity in the place of the weight, in float64 where it is `shown` so, and exact."""
         names = [self.weight, *self.quantities]
@@ -231,7 +225,8 @@ class Along:
         if not k and (word is None or not floats):
             return r
         if word is None:
-            engine: Engine = Summed(r, self, self.quantities[name])
+            i, j = (np.arange(size) for size in r.engine.shape)
+            engine: Engine = Part(Summed(r, self, self.quantities[name]), r._in_graph(r.sources, i), r._ends(j))
         else:
             engine = Unpacked(self.engine, replace(word, dtype=np.dtype(np.float64)) if floats else word)
         return replace(r, engine=engine, semiring=get("min_plus"), along=None)
@@ -250,7 +245,7 @@ def carried(
     words: tuple[Word, ...] = ()
     for count in range(len(names), max(ordered, 1) - 1, -1):
         try:
-            posed, words = _packed(question, {name: quantities[name] for name in names[:count]}, weight)
+            posed, words = packed(question, {name: quantities[name] for name in names[:count]}, weight)
             break
         except DomainError as error:
             if count == ordered:
@@ -274,7 +269,7 @@ def carried(
     return Answer(engine, plan, found.seconds), along
 
 
-def _packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tuple[Question, tuple[Word, ...]]:
+def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tuple[Question, tuple[Word, ...]]:
     """The question of packed lengths, and their words; DomainError, with the reason, if they do not fit."""
     graph, s, wants, n = question.graph, question.semiring, question.wants, question.graph.n
     if (sums := Lengths.of(s)) is None or sums.logarithmic or sums.sign < 0:

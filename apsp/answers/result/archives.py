@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring import sparse
-from semiring.algebra import catalog, dtypes
+from semiring.algebra import catalog
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
 from semiring.host.errors import AlgebraError, DivergenceError, FormatError
@@ -23,7 +21,6 @@ from semiring.kernels.observed import Callback
 
 from ...io.expansion import Turns, expand
 from ...io.graph import Graph
-from ...io.graph.entries import present
 from ...io.graph.ondisk import OnDisk, refuse_overwriting
 from ...io.labels import Labels
 from ...io.saving import load, save, store_of
@@ -40,7 +37,7 @@ from ...road.engines.stored import Stored
 from ...road.question import Question
 from ...road.road import answer
 from ...road.wants import Wants
-from .along import Along, Unpacked, Word, whole
+from .along import Along, Unpacked, Word, packed
 
 if TYPE_CHECKING:
     from . import Result
@@ -128,13 +125,12 @@ def _along_of(along: Along) -> Fields:
         raise ValueError(
             f"save: quantities must have texts or numbers as names, got {came(odd[0])}. Rename it in along=."
         )
-    words = [(x.shift, x.bits, *x.unit, x.dtype.name) for x in along.words]
-    described = {"weight": along.weight, "names": list(along.quantities), "ordered": along.ordered, "words": words}
-    more: Fields = {"along": np.array(json.dumps(described))}
+    described = {"weight": along.weight, "names": list(along.quantities), "ordered": along.ordered}
+    more: Fields = {"along": np.array(json.dumps(described | {"packed": len(along.words)}))}
     more |= {f"along_{k}": host(values) for k, values in enumerate(along.quantities.values())}
-    if words:
-        packed = along.graph.weights if along.graph.dense is None else along.graph.dense
-        more |= {"along_weights": host(packed), "along_lengths": host(along.engine.table())}
+    if along.words:
+        weights = along.graph.weights if along.graph.dense is None else along.graph.dense
+        more |= {"along_weights": host(weights), "along_lengths": host(along.engine.table())}
     return more
 
 
@@ -150,50 +146,22 @@ def _with_along(parts: Fields, graph: Graph, s: Semiring, engine: Engine) -> tup
     right &= isinstance(told["weight"], str) and told["weight"] not in quantities
     if not right or told["ordered"] not in range(len(quantities) + 1):
         raise ValueError("quantities that are not a number an edge each, under names that differ")
-    words = tuple(Word(shift, bits, (unit, over), np.dtype(name)) for shift, bits, unit, over, name in told["words"])
-    packed = graph
-    if words:
-        field = "weights" if graph.dense is None else "dense"
-        packed = replace(graph, **{field: parts["along_weights"]}, nulls=() if field == "dense" else None, unit=False)
-        weights = graph.weights if graph.dense is None else host(graph.matrix(s))
-        weights = np.ones(shape, np.int64) if weights is None else weights
-        there = present(weights) if graph.dense is None else weights != dtypes.zero(s, weights.dtype)
-        _require_packed(
-            words, parts["along_weights"], there, [weights.astype(engine.dtype), *quantities.values()], graph.n
-        )
-        found = parts["along_lengths"]
-        if found.shape != engine.shape or found.dtype.kind not in "if" or not _same(engine, words[0](found)):
+    words: tuple[Word, ...] = ()
+    if told["packed"]:
+        carried = dict(list(quantities.items())[: told["packed"] - 1])
+        asked = None if graph.target(s, None) == engine.dtype else engine.dtype
+        posed, words = packed(Question(graph, s, Wants(dtype=asked)), carried, told["weight"])
+        weights, found = parts["along_weights"], parts["along_lengths"]
+        own = np.asarray(posed.graph.weights if graph.dense is None else posed.graph.dense)
+        if len(words) != told["packed"] or weights.dtype != own.dtype or not np.array_equal(weights, own):
+            raise ValueError("packed lengths that are not of the weights and quantities")
+        right = found.shape == engine.shape and found.dtype.kind in "if"
+        every = engine.rows(np.arange(graph.n)) if right else ()  # also of a store on disk, as lengths are read whole
+        if not right or not all(np.array_equal(host(D), words[0](found[rows])) for rows, D in every):
             raise ValueError("lengths that are not the distances")
-        engine = Dense(found)
-    along = Along(told["weight"], quantities, told["ordered"], s, words, packed, engine)
+        graph, engine = posed.graph, Dense(found)
+    along = Along(told["weight"], quantities, told["ordered"], s, words, graph, engine)
     return Unpacked(engine, words[0]) if words else engine, along
-
-
-def _same(engine: Engine, D: np.ndarray) -> bool:
-    """Whether an engine in memory has these distances."""
-    return not engine.in_memory or np.array_equal(engine.table(), D)
-
-
-def _require_packed(
-    words: tuple[Word, ...], packed: np.ndarray, there: np.ndarray, values: Sequence[np.ndarray], n: int
-) -> None:
-    """Raise ValueError unless packed lengths are those of weights and quantities, `values`, in the bits of words."""
-    values, bits, total = values[: len(words)], [x.bits for x in words], np.zeros(np.count_nonzero(there), np.int64)
-    right = (
-        packed.shape == there.shape
-        and len(values) == len(words)
-        and [x.dtype for x in values] == [x.dtype for x in words]
-    )
-    right = right and all(isinstance(k, int) and k > 0 for k in bits[1:]) and sum(bits) < 63 and not bits[0]
-    if not right or [x.shift for x in words] != list(accumulate(bits[:0:-1], initial=0))[::-1]:
-        raise ValueError("words of packed lengths that do not fit")
-    for word, x in zip(words, values, strict=True):
-        part, unit = whole(x[there], n, "quantity")
-        right &= unit == word.unit
-        total += part << word.shift
-    known = packed != dtypes.zero(catalog.min_plus, packed.dtype)
-    if not right or not np.array_equal(known, there) or not np.array_equal(packed[there], total):
-        raise ValueError("packed lengths that are not of the weights and quantities")
 
 
 def _again(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
-from semiring.dense.ranking import Batch, Ranking, in_batches, require_worsening, take_all, ties
+from semiring.dense.ranking import Batch, Ranking, in_batches, take_all, ties
 from semiring.host.devices import host
 from semiring.host.errors import ShapeError
 from semiring.host.memory import require
@@ -125,9 +124,9 @@ class Ranked(Flowing):
         [[['A', 'B', 'C'], ['A', 'C'], ['A', 'B', 'D', 'C']], []]
         """
         if k is None and isinstance(u, (list, np.ndarray)):
-            return self._of_pairs(u, _Wanted.of("k_paths", v, overlap, self._tighter(limit), callback))
-        found = self._found(u, v, _Wanted.of("k_paths", k, overlap, self._tighter(limit), callback))
-        return (path for starts, vertices, _ in found for path in self._listed(starts, vertices))
+            return self._of_pairs(u, _Wanted("k_paths", v, overlap, self._tighter(limit), callback))
+        found = self._found(u, v, _Wanted("k_paths", k, overlap, self._tighter(limit), callback))
+        return (path for starts, vertices, _ in found for path in Paths(vertices, starts, self.graph.labels))
 
     def k_distances(
         self,
@@ -171,7 +170,7 @@ class Ranked(Flowing):
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]).k_distances("A", "C", 3)
         array([11, 12])
         """
-        found = self._found(u, v, _Wanted.of("k_distances", k, overlap, self._tighter(limit), callback))
+        found = self._found(u, v, _Wanted("k_distances", k, overlap, self._tighter(limit), callback))
         none = np.empty(0, self._ranking.weights.dtype)
         return np.concatenate([none, *(self._ranking.lengths(starts, steps) for starts, _, steps in found)])
 
@@ -222,27 +221,18 @@ class Ranked(Flowing):
         start, end = self._connected("all_paths", u, v)
         tight = sums.tight(self.engine.all_pairs.row(start), start)
         paths = ties(tight, self._walked.n, start, end, "all_paths")
-        walks = self.turned.walks if self.turned else lambda path, starts: (path, starts)
-        return (self._listed(*reversed(walks(path, np.array([0, len(path)]))))[0] for path in paths)
+        first, turned = np.zeros(1, np.int64), self.turned
+        walks = (path if turned is None else turned.walks(path, first)[0] for path in paths)
+        return ([self.labels[x] for x in walk.tolist()] for walk in walks)
 
     @cached_property
     def _ranking(self) -> Ranking:
         refuse_turns(self, "k_paths", "Say r.all_paths(u, v) for all that are best.")
-        require_worsening(self.semiring, where="k_paths")
         self.engine.refuse_unbounded("k_paths", self.graph.labels)
         if self.graph.dense is not None:
             require(80 * self.graph.n**2, where="k_paths", hint="Pass the graph as a list of edges.")
-        edges, directed = self._weighed.edges(reverse=True), self.graph.directed
-        return Ranking(self.semiring, edges, where="k_paths", directed=directed)
-
-    def _listed(self, starts: np.ndarray, vertices: np.ndarray) -> list[list[Any]]:
-        """Labels of each path, looked up one vertex at a time: faster than listing all labels for short paths."""
-        names = [self._names[x] for x in vertices.tolist()]
-        return [names[start:stop] for start, stop in pairwise(starts.tolist())]
-
-    @cached_property
-    def _names(self) -> Sequence[Any]:
-        return self.graph.labels[:]
+        arcs = self.graph.edges(self.semiring, self.dtype)
+        return Ranking(self.semiring, arcs, self.graph.n, where="k_paths", directed=self.graph.directed)
 
     def _found(self, u: Label, v: Label, wanted: _Wanted) -> Iterator[Batch]:
         """Paths of a pair, some at a time; nothing is searched for before the first is asked for."""
@@ -304,24 +294,18 @@ class _Wanted:
     limit: Any
     callback: Callback | None
 
-    @classmethod
-    def of(cls, where: str, k: Any, overlap: Any, limit: Any, callback: Callback | None) -> _Wanted:
-        """Validated options.
-
-        Raises
-        ------
-        ShapeError, ValueError
-        """
+    def __post_init__(self) -> None:
+        """Raises ShapeError and ValueError for options that are none."""
+        where, k, overlap = self.where, self.k, self.overlap
         if k is not None and (isinstance(k, bool) or not hasattr(k, "__index__") or k < 1):
             raise ShapeError(f"{where}: k must be a positive integer, how many paths, got {came(k)}.")
-        if callback is not None and k is None:
+        if self.callback is not None and k is None:
             raise ValueError(f"{where}: a callback must come with k, the number of paths, got none.")
         if overlap is not None:
             if not isinstance(overlap, (int, float)) or not 0 <= overlap < 1:
                 raise ValueError(f"{where}: overlap must be a share of at least 0 and below 1, got {came(overlap)}.")
             if k is None or k > 62:
                 raise ShapeError(f"{where}: with overlap, k must be at most 62, got {came(k)}.")
-        return cls(where, k, overlap, limit, callback)
 
     def within(self, batch: Batch, ranking: Ranking) -> Batch:
         """The paths within the limit; exact lengths were cut by the search, rounded ones are compared again."""

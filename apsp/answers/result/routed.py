@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -111,15 +110,12 @@ class Routed(Distances):
                 "the matrix graph.labels.positions(path)."
             )
         path = self._walk(u, v)
-        starts, heads, which = self._best_edges
-        ranges = ((starts[tail], starts[tail + 1], head) for tail, head in pairwise(path))
-        places = [start + np.searchsorted(heads[start:stop], head) for start, stop, head in ranges]
-        found = which[np.array(places, np.int64)]
+        found = self._best_edges.along(path)
         return found if self.turned is None else self.turned.edges[found[: -1 if path[-1] >= self.graph.n else None]]
 
     @cached_property
-    def _best_edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return (self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine)).arcs
+    def _best_edges(self) -> Along:
+        return self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine)
 
     def predecessor_rows(
         self, sources: Vertices = None, block: int | None = None

@@ -60,11 +60,10 @@ class Paths(Sequence[list[Any]]):
         return np.where(count == 0, -9999, count - 1)
 
     def _named(self, vertices: np.ndarray) -> list[Label]:
-        numbers: list[Any] = vertices.tolist()
-        if isinstance(self.labels[:], range):
-            first = self.labels[0] if len(self.labels) else 0
-            return numbers if first == 0 else [first + v for v in numbers]
-        names = list(self.labels)
+        names, numbers = self.labels[:], vertices.tolist()
+        if isinstance(names, range):
+            first = names.start
+            return [first + v for v in numbers] if first else numbers
         return [names[v] for v in numbers]
 
 

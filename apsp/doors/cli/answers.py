@@ -46,10 +46,7 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
     """Print distance and path; returns whether there is a path."""
     from semiring.host.errors import AlgebraError, NoPathError
 
-    from ...io.display.output import text
-
-    # All digits of its dtype: 0.1, not 0.10000000149 for a float32.
-    distance = text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)
+    ((distance, *quantities),) = _told(r, [(u, v)])
     found, shown = None, "none"
     try:
         found = list(map(str, r.path(u, v)))
@@ -58,7 +55,7 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
         pass
     except AlgebraError:
         shown = "none: a sum over all paths has no single one"
-    told = dict(zip(_along(r), _quantities(r, u, v), strict=True))
+    told = dict(zip(_along(r), quantities, strict=True))
     lines = [f"{name} {value}" for name, value in {"distance": distance, **told, "path": shown}.items()]
     report(
         "\n".join(map(one_line, lines)),
@@ -71,14 +68,8 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
 
 def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[list[Any]]]:
     """Headings and cells: both ends, distance, and path."""
-    from ...io.display.output import text
-
-    distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
     found = (list(map(str, path)) for path in r.paths(pairs))
-    lines = [
-        [str(u), str(v), d, *_quantities(r, u, v), path]
-        for (u, v), d, path in zip(pairs, distances, found, strict=True)
-    ]
+    lines = [[str(u), str(v), *cells, path] for (u, v), cells, path in zip(pairs, _told(r, pairs), found, strict=True)]
     return ["from", "to", "distance", *_along(r), "path"], lines
 
 
@@ -86,9 +77,14 @@ def _along(r: Result) -> list[str]:
     return [] if r.along is None else list(map(str, r.along.quantities))
 
 
-def _quantities(r: Result, u: Label, v: Label) -> list[str]:
-    """The quantities along a path, as text."""
-    return [] if r.along is None else [str(r.distance(u, v, of=name)) for name in r.along.quantities]
+def _told(r: Result, pairs: list[tuple[Label, Label]]) -> list[tuple[str, ...]]:
+    """The distance of each pair and the quantities along its path, with all digits: 0.1 of a float32."""
+    from ...io.display.output import text
+
+    i, j = (names.positions([pair[k] for pair in pairs]) for k, names in enumerate((r.sources, r.targets)))
+    every = [r, *map(r._of, r.along.quantities if r.along else ())]
+    columns = ([text(x, one.semiring) for x in one.engine.entries(i, j)] for one in every)
+    return list(zip(*columns, strict=True))
 
 
 def nearest(r: Result, wanted: list[Label]) -> tuple[list[str], list[list[str]]]:

@@ -120,7 +120,7 @@ class Arcs:
     @cached_property
     def ranking(self) -> Ranking:
         """What paths are searched for by."""
-        return Ranking.of_arcs(min_plus, (self.tails, self.heads, self.weights), self.n, where="shortest_simple_paths")
+        return Ranking(min_plus, (self.tails, self.heads, self.weights), self.n, where="shortest_simple_paths")
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
         network = self.network(self.dtype if sources is None or len(sources) >= SINGLE else FLOAT)

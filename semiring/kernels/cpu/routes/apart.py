@@ -74,52 +74,44 @@ def through(
 class Apart:
     """`Ranked` of paths of which each shares at most `overlap` of the length of each one before.
 
-    Parameters
-    ----------
-    forth : Arcs
-    back : Arcs
-        Those that leave a vertex, and distances to the target.
-    numbers : int64 array, shape (m,)
-        Of the arcs of `back`, which of `forth` they are.
-    twins : int64 array, shape (m,), or None
-        Of an arc, the one that is the same edge the other way.
+    `back` has the arcs that leave a vertex, and distances to the target; `numbers` tells which of `forth` they are, and
+    `twins` of an undirected graph the arc back of each.
     """
+
+    cut = ended = False
 
     def __init__(
         self, forth: Arcs, back: Arcs, numbers: np.ndarray, twins: np.ndarray | None, source: int, target: int,
         bound: Any, overlap: float,
     ) -> None:  # fmt: skip
-        self._best = Ranked(forth, source, target, bound, False)
-        self._overlap, self._twins, self.cut = overlap, twins, False
-        self._found: list[tuple[np.ndarray, ...]] = []
-        self.ended, n, none = False, len(forth.d), forth.none[0]
+        self._best, self._overlap, self._twins = Ranked(forth, source, target, bound, False), overlap, twins
+        n, m, dtype = len(forth.d), len(forth.tails), forth.d.dtype
         heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(forth.begin))
-        d, behind = forth.d[forth.tails], back.d[heads]
-        f = np.full(len(heads), bound, d.dtype)
-        here = np.flatnonzero((d != none) & (behind != none))
-        f[here] = d[here] + forth.weights[here] + behind[here]
-        here = here[f[here] <= bound]
+        before, behind = forth.d[forth.tails], back.d[heads]
+        f = np.where((before == forth.none) | (behind == forth.none), forth.none, before + forth.weights + behind)
+        here = np.flatnonzero((f <= bound) & (f != forth.none))
         order = here[np.argsort(f[here], kind="stable")]
-        self._used, self._state = np.zeros(len(heads), np.int64), np.zeros(3, np.int64)
-        self._most = np.empty(0, d.dtype)
+        self._found: list[tuple[np.ndarray, ...]] = []
+        self._used, self._state, self._most = np.zeros(m, np.int64), np.zeros(3, np.int64), np.empty(0, dtype)
         self._path = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int64)
-        room = self._used, np.zeros(len(heads), np.bool_), np.zeros(n, np.int32), *self._path, self._state
+        room = self._used, np.zeros(m, np.bool_), np.zeros(n, np.int32), *self._path, self._state
         self._arguments = forth, back, numbers, source, target, order, heads, f, *room
 
     def advance(self, count: int) -> bool:
         """Search on for a moment; whether so many paths are there, or all there are."""
-        if not self.ended and len(self._found) < count:
-            if not len(self._most):
-                while not self._best.advance(1):
-                    pass
-                starts, vertices, steps = self._best.take()
-                code = ENOUGH if len(starts) > 1 else NONE
-            else:
-                code = through(*self._arguments, self._most, np.empty_like(self._most))
-                vertices, steps = (part[slice(*self._state[1:])].copy() for part in self._path)
-            self.ended = code == NONE
-            if code == ENOUGH:
-                self._keep(vertices, steps)
+        if self.ended or len(self._found) >= count:
+            return True
+        if len(self._most):
+            code = through(*self._arguments, self._most, np.empty_like(self._most))
+            path = [part[slice(*self._state[1:])].copy() for part in self._path]
+        elif self._best.advance(1):
+            starts, *path = self._best.take()
+            code = ENOUGH if len(starts) > 1 else NONE
+        else:
+            return False
+        self.ended = code == NONE
+        if code == ENOUGH:
+            self._keep(*path)
         return self.ended or len(self._found) >= count
 
     def _keep(self, vertices: np.ndarray, steps: np.ndarray) -> None:

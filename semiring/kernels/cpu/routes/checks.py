@@ -26,10 +26,8 @@ def product(
 
 
 @kernel
-def weight(kind: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any, k: int, j: int) -> Any:
+def weight(kind: Any, ends: Any, tails: Any, entering: Any, k: int, j: int) -> Any:
     """Weight of the edge (k, j), the best of parallel ones; 0 without one."""
-    if dense:
-        return A[k, j]
     low, high = ends[j], ends[j + 1]
     while low < high:
         middle = (low + high) // 2
@@ -70,6 +68,7 @@ def attain(
                 v = p[v]
             for s in range(steps - 1, -1, -1):
                 u = climbed[s]
-                length[u] = times(kind, length[v], weight(kind, A, dense, ends, tails, entering, v, u))
+                w = A[v, u] if dense else weight(kind, ends, tails, entering, v, u)  # a call costs more than a look
+                length[u] = times(kind, length[v], w)
                 known[u], v = True, u
     return -1
