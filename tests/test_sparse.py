@@ -64,11 +64,6 @@ def shapes():
     sparse = r.integers(0, 45, (2, 72))
     dense = r.integers(0, 25, (2, 300))
     none = np.empty((2, 0), int)
-    k, ring = np.arange(24), np.stack((i[:12], (i[:12] + 1) % 12))
-    core = np.concatenate((ring, r.integers(0, 12, (2, 18))), axis=1)  # 12 vertices, then starts and goals
-    around = np.stack((np.repeat(12 + k, 2), r.integers(0, 12, 48)))
-    around[:, 24:] = around[::-1, 24:]
-    around = np.concatenate((core, around, np.stack((12 + k[:12], 24 + k[:12]))), axis=1)
     chains = np.concatenate([np.stack((i[:10] + 11 * c, i[1:11] + 11 * c)) for c in range(3)], axis=1)
     return {
         "nothing": (0, none),
@@ -87,7 +82,6 @@ def shapes():
         "lattice": (36, lattice),
         "random, reducible": (45, sparse),
         "dense": (25, dense),
-        "starts and goals": (36, around),
     }
 
 
@@ -304,25 +298,6 @@ def test_the_degree_order_is_a_permutation_and_stops_early_in_what_is_dense():
         assert 0 <= found.dense <= n
     complete = np.stack(np.divmod(np.arange(900), 30)).astype(np.int32)
     assert order.minimum_degree(*neighbours(complete[0], complete[1], 30)).dense == 30
-
-
-def test_vertices_that_no_walk_passes_through_are_leaves():
-    n, (tails, heads) = SHAPES["starts and goals"]
-    ends = pattern.ends(tails, heads, n)
-    np.testing.assert_array_equal(np.flatnonzero(ends), np.arange(12, 36))
-    start, beside = neighbours(*(x.astype(np.int32) for x in (tails, heads)), n)
-    found = order.minimum_degree(start, beside, 1, ends)
-    assert set(found.permutation[:24]) == set(range(12, 36))
-    for ours, theirs in zip(found.columns, order.columns(start, beside, found.permutation, found.dense), strict=True):
-        np.testing.assert_array_equal(ours[:24], theirs[:24])
-    S = analyse((tails, heads), n).structure
-    assert (np.diff(S.first)[S.owner[S.position[12:]]] == 1).all()
-    for dtype in ("int16", "int64", "float32"):
-        case = Case(get("min_plus"), np.dtype(dtype))
-        E, A = made(case, "starts and goals")
-        for arc in (0, 30, 60, 80):
-            E, A[tails[arc], heads[arc]] = E.update([0], arcs=[arc]), 0  # no arc weighs less
-            same(case, E.to_dense(), cases.closure(case, A))
 
 
 def test_columns_found_with_the_degree_order_are_those_of_eliminating_set_by_set():

@@ -39,9 +39,7 @@ class Kept(Fronts):
         words = -(-(self.rows**2) * self.size // 4)
         self.slot = np.concatenate(([0], np.cumsum(words)))
         spare = kind.lanes * self.size // 4 + 1  # updates are written in full vectors
-        zero = np.full(8 // self.size, kind.zero, kind.dtype).view(np.int32)  # of updates that are never written
-        self.updates = np.tile(zero, (int(self.slot[-1]) + spare) // len(zero) + 1)
-        self.fresh = np.empty(int(words.max(initial=0)) + spare, np.int32)
+        self.updates, self.fresh = (np.empty(int(k) + spare, np.int32) for k in (self.slot[-1], words.max(initial=0)))
         self.where[:] = self.updates.ctypes.data + 4 * self.slot[:-1]
         self.stamp = np.zeros(len(S), np.int64)
         self.panels = Panels(self.lower, self.upper)

@@ -52,7 +52,7 @@ class Code:
     @cached_property
     def steps(self) -> np.ndarray:
         """Addresses of the steps of small fronts, in the order of `cpu.sparse.fronts`."""
-        entries = (self.fill, self.place, self.extend, self.pivots, self.others, self.scatter, self.copy)
+        entries = (self.fill, self.place, self.extend, self.pivots, self.others, self.scatter)
         return np.array([entry.address for entry in entries])
 
     def __getattr__(self, name: str) -> Entry:

@@ -7,7 +7,6 @@ its edges; a variable's neighbours are those in its elements' lists and those al
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,17 +35,15 @@ class Order(NamedTuple):
     columns: tuple[np.ndarray, np.ndarray] | None = None
 
 
-def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1, ends: np.ndarray | None = None) -> Order:
+def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
     """Approximate minimum degree order, until half of the rest is adjacent to all of the rest.
 
     Low degrees are exact and go first, on the graph itself: most vertices of road networks, three times as fast. Large
     graphs are cut into parts for threads (quotient.py); the order does not depend on their number. (start, heads):
-    symmetric CSR without loops and duplicates. `ends` (see `pattern.ends`) go before all.
+    symmetric CSR without loops and duplicates.
     """
     from ..kernels.cpu.sparse import degree, peeling
 
-    if ends is not None:
-        return _after(ends & (np.diff(start) <= quotient.ENDING), start, heads, threads)
     parts, frozen, place = quotient.parts(start, heads, threads)
     graphs = [part.graph for part in parts]
     # The rest after low degrees: of each part, then the frozen; steps of each part, then of the united rest.
@@ -82,22 +79,6 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1, ends:
     run(follow, list(zip(parts, ends, ends[1:], strict=False)), threads)
     up[ends[-1] :], size[ends[-1] :] = np.where(parent >= 0, parent + ends[-1], -1), counts
     return Order(permutation, dense, (up, size))
-
-
-def _after(ends: np.ndarray, start: np.ndarray, heads: np.ndarray, threads: int) -> Order:
-    """Minimum degree order of what `ends` leave, which come first."""
-    from ..kernels.cpu.sparse import peeling
-
-    n = len(start) - 1
-    peeled = quotient.Peeled(start, heads, n, 0, quotient.ROOM, ends)
-    rest = minimum_degree(peeled.start, peeled.heads, threads)
-    permutation, count = np.concatenate((peeled.first, peeled.rest[rest.permutation])), len(peeled.first)
-    (up, size), position = np.empty((2, n), np.int32), inverse(permutation)
-    peeling.followed(peeled.first, peeled.V, peeled.adjacent, position, n, rest.dense, up[:count], size[:count])
-    assert rest.columns is not None
-    parent, size[count:] = rest.columns
-    up[count:] = np.where(parent >= 0, parent + count, -1)
-    return Order(permutation, rest.dense, (up, size))
 
 
 def inverse(permutation: np.ndarray) -> np.ndarray:
@@ -170,9 +151,7 @@ ORDERS = {"degree": minimum_degree, "levels": levels, "metis": metis, "natural":
 FOUND = ("auto", "degree", "levels", "metis")
 
 
-def candidates(
-    start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int = 1, ends: np.ndarray | None = None
-) -> dict[str, Order]:
+def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int = 1) -> dict[str, Order]:
     """Requested orders by name: one, or for "auto" several to compare by count.
 
     Raises AlgebraError for an unknown name, ShapeError for an array that is no permutation, and MemoryNeeded, as
@@ -180,10 +159,9 @@ def candidates(
     """
     hint = "Finding an order takes more than the arcs; Dijkstra from the sources wanted takes less."
     require(32 * len(heads) + 48 * len(start), where="eliminate", hint=hint)
-    orders = ORDERS | {"degree": partial(minimum_degree, ends=ends)}
     if isinstance(wanted, str) and wanted == "auto":
         names = ["degree", "levels"] if even(start) else ["degree"]
-        return {name: orders[name](start, heads, threads) for name in names}
+        return {name: ORDERS[name](start, heads, threads) for name in names}
     n = len(start) - 1
     if isinstance(wanted, Order):
         return {"given": wanted}
@@ -193,7 +171,7 @@ def candidates(
                 f"order must be one of auto, {', '.join(ORDERS)} or a permutation of the vertices, got {wanted!r}."
                 f"{did_you_mean(wanted, ('auto', *ORDERS))}"
             )
-        return {wanted: orders[wanted](start, heads, threads)}
+        return {wanted: ORDERS[wanted](start, heads, threads)}
     permutation = np.asarray(wanted)
     fits = permutation.shape == (n,) and (n == 0 or permutation.dtype.kind in "iu")
     if not fits or not np.array_equal(np.sort(permutation), np.arange(n)):

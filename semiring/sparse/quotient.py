@@ -26,9 +26,6 @@ BOUND = 16
 #: Vertices of at most LOW neighbours are eliminated on the graph itself, if each neighbour has at most SEARCHED, and
 #: has gained at most SPARE.
 LOW, SPARE, SEARCHED = 3, 4, 64
-#: Where no walk passes through more than a share ENDS of the vertices, these go first if they have at most ENDING
-#: neighbours, and each of them has gained at most ROOM.
-ENDS, ENDING, ROOM = 1 / 8, 5, 12
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
 #: Most vertices that can queue 1 + LOW times each with 32-bit indices; largest stamp of quotient graphs.
@@ -81,50 +78,37 @@ class Quotient:
         return nodes.astype(np.uint32), int(weight[nodes].sum())
 
 
-class Peeled:
-    """Graph after vertices before `inner` were eliminated on it: `ends`, and those with at most `low` neighbours.
+class Part:
+    """Vertices of a part in local numbers, interior first, then halo; and its elimination so far.
 
-    first             these vertices, in order, their neighbours then in `V` (cpu.sparse.peeling.VERTEX) and `adjacent`
-    rest              the others; `start` and `heads` are their graph
+    names             original vertices (None: all)
+    halo              indices of the frozen vertices in the halo
+    first             vertices eliminated on the graph itself, in order, their neighbours then in `V`
+    (cpu.sparse.peeling.VERTEX) and `adjacent`
+    rest              the others; `start` and `heads` are their initial graph, `graph` its quotient graph
     """
 
     def __init__(
-        self, start: np.ndarray, heads: np.ndarray, inner: int, low: int, spare: int, ends: np.ndarray
+        self, start: np.ndarray, heads: np.ndarray, inner: int, names: np.ndarray | None, halo: np.ndarray
     ) -> None:
-        from ..kernels.cpu.sparse import peeling
+        from ..kernels.cpu.sparse import degree, peeling
 
-        n = len(start) - 1
-        V, adjacent = np.empty(n + 1, peeling.VERTEX), np.empty(len(heads) + n * spare, np.uint32)
-        V["start"] = start + spare * np.arange(n + 1)
+        self.names, self.halo, n = names, halo, len(start) - 1
+        low = LOW if n < NUMBERED else 0
+        V, adjacent = np.empty(n + 1, peeling.VERTEX), np.empty(len(heads) + n * SPARE, np.uint32)
+        V["start"] = start + SPARE * np.arange(n + 1)
         first, turns = np.empty(n, np.int32), np.empty((2, 2 + n + low * n), np.uint32)
         heads_and_tails = np.zeros((2, low + 1), np.uint32)
-        count = peeling.peel(start, heads, inner, low, SEARCHED, ends, V, adjacent, first, *heads_and_tails, *turns)
+        count = peeling.peel(start, heads, inner, low, SEARCHED, V, adjacent, first, *heads_and_tails, *turns)
         del turns
         self.V, self.adjacent, self.first = V, adjacent, first[:count]
         self.rest = rest = np.flatnonzero(V["turn"][:n] != peeling.GONE).astype(np.int32)
         self.start, place = np.concatenate(([0], np.cumsum(V["degree"][rest], dtype=np.int64))), np.empty(n, np.uint32)
         place[rest], self.heads = np.arange(len(rest), dtype=np.uint32), np.empty(self.start[-1], np.uint32)
         peeling.among_themselves(V, adjacent, rest, place, self.heads)
-
-
-class Part(Peeled):
-    """Vertices of a part in local numbers, interior first, then halo; and its elimination so far.
-
-    names             original vertices (None: all)
-    halo              indices of the frozen vertices in the halo
-    graph             quotient graph of the rest
-    """
-
-    def __init__(
-        self, start: np.ndarray, heads: np.ndarray, inner: int, names: np.ndarray | None, halo: np.ndarray
-    ) -> None:
-        from ..kernels.cpu.sparse import degree
-
-        self.names, self.halo, n = names, halo, len(start) - 1
-        super().__init__(start, heads, inner, LOW if n < NUMBERED else 0, SPARE, np.zeros(n, bool))
-        m, limit = len(self.rest), max(16.0, FACTOR * len(self.rest) ** 0.5) if names is None else math.inf
-        nodes, left = np.empty(m + 1, degree.VERTEX), inner - len(self.first)
-        self.graph = Quotient(nodes, self.heads, left, m, n if names is None else BOUND, self.start, limit)
+        m, limit = len(rest), max(16.0, FACTOR * len(rest) ** 0.5) if names is None else math.inf
+        nodes = np.empty(m + 1, degree.VERTEX)
+        self.graph = Quotient(nodes, self.heads, inner - count, m, n if names is None else BOUND, self.start, limit)
 
     def named(self, vertices: np.ndarray) -> np.ndarray:
         return vertices if self.names is None else self.names[vertices].view(np.int32)

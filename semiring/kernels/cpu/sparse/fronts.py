@@ -117,7 +117,7 @@ def place(kind: Any, start: int, stop: int, arc_row: int, arc_col: int, weights:
 
 # For all kinds: `steps` holds the addresses of the kernels of a kind.
 
-FILL, PLACE, EXTEND, PIVOTS, OTHERS, APART, COPY = range(7)
+FILL, PLACE, EXTEND, PIVOTS, OTHERS, APART = range(6)
 
 
 @part
@@ -143,22 +143,8 @@ def assemble(
     c = child[s]
     while c >= 0:
         low = begin[c]
-        if where[c] != 0:
-            jump(steps[EXTEND], (begin[c + 1] - low, local.ctypes.data + 4 * low, front, wide, where[c]))
+        jump(steps[EXTEND], (begin[c + 1] - low, local.ctypes.data + 4 * low, front, wide, where[c]))
         c = sibling[c]
-
-
-@part
-def one_way(s: int, child: Any, sibling: Any, where: Any, arcs: Any, arc_row: Any, arc_col: Any) -> Any:
-    """Whether the only column of s has arcs out alone (1), in alone (2), or both or a child with an update (0)."""
-    found, c = 3, child[s]
-    while c >= 0:
-        found = found if where[c] == 0 else 0
-        c = sibling[c]
-    for a in range(arcs[s], arcs[s + 1]):
-        found &= (arc_row[a] == 0) | (arc_col[a] == 0) << 1
-        found = found if arc_row[a] != arc_col[a] else 0
-    return 1 if found == 3 else found  # 3: no arcs
 
 
 @part
@@ -186,28 +172,21 @@ def eliminate(
     sibling: Any, where: Any, panel: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
     upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
-    """Eliminate supernodes start … stop − 1; where[s] is the address of the update of s, ← 0 if that is zero."""
+    """Eliminate supernodes start … stop − 1; where[s] is the address of the update of s."""
     for s in range(start, stop):
         w = first[s + 1] - first[s]
         m = w + begin[s + 1] - begin[s]
         pitch = pitch_of(m, lanes)
         wide = pitch * size
-        below, above = lower + panel[s] * size, upper + panel[s] * size
-        side = one_way(s, child, sibling, where, arcs, arc_row, arc_col) if w == 1 else 0
-        if side:  # D = 1; of L and U one is zero, and so is the update
-            other = below if side == 1 else above
-            jump(steps[FILL], (m, front, 0))
-            jump(steps[COPY], (m, front, other))
-            jump(steps[PLACE], (arcs[s], arcs[s + 1], arc_row.ctypes.data, arc_col.ctypes.data, weights, front, size))
-            jump(steps[COPY], (m, front, below + above - other))
-            where[s] = 0
-            continue
         assemble(
             steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
             front,
         )  # fmt: skip
         close(steps, w, m, pitch, front, work)
-        jump(steps[APART], (lanes > 1, w, m, front, wide, below, above, where[s]))
+        jump(
+            steps[APART],
+            (lanes > 1, w, m, front, wide, lower + panel[s] * size, upper + panel[s] * size, where[s]),
+        )
 
 
 @kernel
