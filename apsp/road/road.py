@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semiring.algebra.dtypes import SCALARS
+from semiring.algebra.dtypes import name as name_of
 from semiring.host.compiling import Missing, expected, uncounted
 from semiring.host.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.host.memory import LEAST, available, granted, require, shown
@@ -150,7 +150,7 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
         token = expected.set(lambda: _expected(kind, question))
         try:
             engine = kind.open(question, plan)
-            computed = SCALARS[engine.dtype].name
+            computed = name_of(engine.dtype)
             plan = plan if computed == plan.dtype else replace(plan, dtype=computed)
         finally:
             expected.reset(token)
@@ -167,7 +167,7 @@ _uncompiled: defaultdict[str, float] = defaultdict(float)
 
 def _expected(kind: Kind, question: Question) -> tuple[str, Missing]:
     """The subject of compilation, as backends name it, and its kernels."""
-    return f"{question.semiring.name} in {SCALARS[question.dtype].name}", question.missing(kind.compiles)
+    return f"{question.semiring.name} in {name_of(question.dtype)}", question.missing(kind.compiles)
 
 
 def _charged(kind: Kind, question: Question) -> float:

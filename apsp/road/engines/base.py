@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.algebra.dtypes import SCALARS
+from semiring.algebra.dtypes import name as name_of
 from semiring.algebra.pickling import uncached
 from semiring.host.devices import host, to_device
 from semiring.host.memory import require
@@ -336,7 +336,7 @@ def planned(question: Question, taken: Estimate, reason: str = "", considered: t
     """The plan of an engine without a matrix."""
     first = taken.pairs_before
     return Plan(
-        n=question.n, semiring=question.semiring.name, dtype=SCALARS[question.dtype].name, device=question.device,
+        n=question.n, semiring=question.semiring.name, dtype=name_of(question.dtype), device=question.device,
         schedule=taken.schedule, block=0, variant="general", matrix_bytes=taken.bytes, workspace_bytes=0,
         seconds=taken.seconds if first is None else taken.start, reason=reason + taken.note, beside_bytes=taken.bytes,
         pairs=taken.pairs if first is None else first, engine=taken.engine, considered=considered,

@@ -137,9 +137,8 @@ def _refuses(question: Question) -> str:
     """Refuse unequal weights, or a dtype too small for the longest path (integers of weight 1 are checked later)."""
     dtype, seen = question.dtype, question.arcs.survey
     if question.once(search) == "breadth-first":
-        record = dtypes.SCALARS[dtype]
-        most = record.high - 1 if record.integer else 2.0 ** (np.finfo(dtype).nmant + 1)
-        counted = record.integer and seen.least == seen.greatest == 1
+        most = np.iinfo(dtype).max - 1 if dtypes.SCALARS[dtype].integer else 2.0 ** (np.finfo(dtype).nmant + 1)
+        counted = dtypes.SCALARS[dtype].integer and seen.least == seen.greatest == 1
         if counted or max(question.arcs.longest, question.n) <= most:  # searches count up to n for any weight
             return ""
     return (

@@ -368,8 +368,10 @@ def _open(question: Question, plan: Plan) -> Searches:
 
 def _looks(question: Question) -> float:
     """Counting levels by our own search outweighs a few searches, except of a CSR matrix."""
-    looks = question.once(counting)
-    floating = dtypes.SCALARS[question.dtype].floating and question.arcs.compressed is None
+    looks, floating = (
+        question.once(counting),
+        dtypes.SCALARS[question.dtype].floating and question.arcs.compressed is None,
+    )
     if math.isinf(looks) or question.lines >= FEW or not floating or question.once(search) != "breadth-first":
         return looks
     return looks + estimates.adjacent(question.graph.edge_count)
