@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph as scipys
@@ -61,15 +59,13 @@ def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np
     """SciPy's Dijkstra, with Johnson's weights if some are negative."""
     if graph.least < 0:
         reduced, h = on_potentials(graph.arcs)
-        D, P = _searched(reduced, sources, replace(options, limit=np.inf))
+        D, P = _searched(reduced, sources, options)
         return restored(D, h, sources), P
     G, n = graph.csr, graph.n
     D, P = np.empty((len(sources), n), graph.dtype), np.empty((len(sources), n), np.int32)
 
     def advance(start: int, stop: int) -> None:
-        D[start:stop], P[start:stop] = scipys.dijkstra(
-            G, indices=sources[start:stop], return_predecessors=True, limit=options.limit
-        )
+        D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=sources[start:stop], return_predecessors=True)
 
     seconds = len(sources) * graph.search_seconds
     in_batches(len(sources), seconds, advance, n, options.callback)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.algebra.dtypes import name as name_of
 from semiring.algebra.pickling import uncached
 from semiring.host.devices import host, to_device
 from semiring.host.memory import require
@@ -37,12 +35,6 @@ Asked = np.ndarray | Callable[[slice], np.ndarray]
 BLOCK = 64
 #: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
 MANY = 1024
-#: Seconds not worth saving by estimates of other engines.
-MOMENT = 6e-4
-#: Maximum n of a matrix of which few arcs are given that is closed without counting them.
-FEW = 256
-#: Mean degree from which elimination structures are not cached, and a matrix is as fast as a list of arcs.
-MANY_ARCS = 16
 
 
 Changed = tuple["Engine", np.ndarray, np.ndarray]
@@ -239,16 +231,16 @@ class Kind:
 
     `name` is that in `engine=`, and of its file. `estimate(question)` returns an `Estimate` with its plan, as `offer`
     makes; `open(question, plan)` the `Engine`; `refuses(question)` the reason, as a predicate after its name, or "";
-    `looks(question)` the seconds of the estimate itself, ∞ if made only on request; `at_once(question)`, if any, an
-    estimate from counts alone, if too small for others to be worth estimating, else None. Estimates of other engines
-    may take `share` of its seconds.
+    `looks(question)` the seconds of the estimate itself, ∞ if made only on request; `at_once(question)` an estimate
+    from counts alone, if too small for others to be worth estimating, else None. Estimates of other engines may take
+    `share` of its seconds.
 
-    `matrices`: it takes matrices that are no graphs (`closure`). `packed`: it answers `transitive_closure`; `numbers`:
-    it takes others than truth values. `large`: it needs at least MANY vertices. It takes a schedule and block
-    (`schedules`), an elimination order (`orders`), several ranks (`gpus`; then `gpus=` selects it). `limits`: memory=,
-    checkpoint= and output= select it exclusively; None for either way: rows are written as found, without checkpoints,
-    and the planner enforces memory=. `answers_to` names an engine that includes this one; `on_request_only` ones are
-    never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it calls, "" for none.
+    `matrices`: it takes matrices that are no graphs (`closure`). `packed`: it answers `transitive_closure`. `large`: it
+    needs at least MANY vertices. It takes a schedule and block (`schedules`), an elimination order (`orders`), several
+    ranks (`gpus`; then `gpus=` selects it). `limits`: memory=, checkpoint= and output= select it exclusively; None for
+    either way: rows are written as found, without checkpoints, and the planner enforces memory=. `answers_to` names an
+    engine that includes this one; `on_request_only` ones are never chosen automatically; `compiles` is the work of
+    `Backend.missing` whose kernels it calls, "" for none.
     """
 
     name: str
@@ -256,12 +248,11 @@ class Kind:
     open: Callable[[Question, Plan], Engine]
     refuses: Callable[[Question], str] = lambda question: ""
     looks: Callable[[Question], float] = lambda question: 0.0
-    at_once: Callable[[Question], Estimate | None] | None = None
+    at_once: Callable[[Question], Estimate | None] = lambda question: None
     share: float = 1.0
     devices: tuple[str, ...] = ("cpu",)
     matrices: bool = False
     packed: bool = False
-    numbers: bool = True
     large: bool = False
     schedules: bool = False
     orders: bool = False
@@ -277,23 +268,6 @@ class Kind:
         return self.limits is None and not self.gpus
 
 
-def counting(question: Question) -> float:
-    """Seconds to list and count the arcs; ∞ if a matrix exists."""
-    if question.semiring.boolean or not (question.listed or question.picks) or _saturates(question):
-        return math.inf
-    if question.wants.partial:
-        return 0 if question.listed else estimates.listing(question.n)
-    return estimates.counting(question.n, question.graph.edge_count)
-
-
-def _saturates(question: Question) -> bool:
-    """Whether an integer table that may saturate is wanted, as documented for matrix closures."""
-    dtype, wants = question.dtype, question.wants
-    if not wants.table or wants.remembers or dtype.kind != "i" or not question.semiring.mul.saturating:
-        return False
-    return bool(question.arcs.longest >= np.iinfo(dtype).max)
-
-
 def offer(
     question: Question,
     estimate: Estimate,
@@ -306,39 +280,30 @@ def offer(
     in_place: bool = False,
     table: int = 0,
 ) -> Estimate:
-    """An estimate for an engine without a matrix, including memory for results made at once.
+    """An estimate with its plan for an engine without a matrix, including memory for results made at once.
 
     `pairs` counts the work until the first distance (default: all), `panels` bytes of workspace, `block` rows found
     together. `table` is the bytes of a table beside a matrix, freed before predecessors; `in_place`: it overwrites it.
     """
-    wants, made, routes = question.wants, 0, 0
+    wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
     if wants.stored:
-        made += rows_held(question.n, question.dtype.itemsize)
+        made += rows_held(question.n, size)
     if table:
         made += 0 if in_place else table
-    elif wants.table and not (wants.partial or wants.stored):
-        made += math.prod(question.shape) * question.dtype.itemsize + panels
+    elif wants.table and not (question.columns or wants.stored):
+        made += question.entries * size + panels
     if wants.paths:
-        part, size = math.prod(question.shape) if wants.partial else 0, question.dtype.itemsize
-        arcs = 0 if table else len(question.arcs.listed[0])
+        part = question.entries if wants.partial else 0
+        arcs = 0 if table else len(question.arcs[0])
         routes = estimates.predecessors(question.n, size, arcs, table=table > 0, matrix=False, block=block) + 4 * part
     on_host = question.device != "cpu"  # the predecessors are on the host in any case
     taken = estimate.bytes + made
     if not on_host:
         taken = max(taken, table + routes) if table else taken + routes
-    return Estimate(
-        estimate.engine, estimate.pairs, taken, estimate.seconds, estimate.start, estimate.row, None, estimate.spent,
-        schedule=schedule, note=note, host_bytes=routes if on_host else 0, pairs_before=pairs,
+    plan = Plan(
+        n=question.n, semiring=question.semiring.name, dtype=question.dtype.name, device=question.device,
+        schedule=schedule, block=0, variant="general", matrix_bytes=taken, workspace_bytes=0,
+        seconds=estimate.seconds if pairs is None else estimate.start, reason=note, beside_bytes=taken,
+        pairs=estimate.pairs if pairs is None else pairs, engine=estimate.engine, host_bytes=routes if on_host else 0,
     )  # fmt: skip
-
-
-def planned(question: Question, taken: Estimate, reason: str = "", considered: tuple[Estimate, ...] = ()) -> Plan:
-    """The plan of an engine without a matrix."""
-    first = taken.pairs_before
-    return Plan(
-        n=question.n, semiring=question.semiring.name, dtype=name_of(question.dtype), device=question.device,
-        schedule=taken.schedule, block=0, variant="general", matrix_bytes=taken.bytes, workspace_bytes=0,
-        seconds=taken.seconds if first is None else taken.start, reason=reason + taken.note, beside_bytes=taken.bytes,
-        pairs=taken.pairs if first is None else first, engine=taken.engine, considered=considered,
-        host_bytes=taken.host_bytes, kernels=taken.kernels, compiling=taken.compiling,
-    )  # fmt: skip
+    return replace(estimate, bytes=taken, plan=plan)

@@ -25,16 +25,13 @@ _INT64 = np.iinfo(np.int64)
 
 
 class Part(Engine):
-    """Rows `i` and columns `j` (int64; None: all) of a table; distances worse than the limit are no path."""
+    """Rows `i` and columns `j` (int64) of a complete table; distances worse than the limit are no path."""
 
-    def __init__(self, engine: Engine, i: np.ndarray, j: np.ndarray | None, limit: Limit | None = None) -> None:
-        whole = j is None
-        j = np.arange(engine.shape[1]) if j is None else j
+    def __init__(self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None) -> None:
         self.engine, self.i, self.j, self._limit = engine, i, j, limit
         self.limit = None if limit is None else limit.value
         self.shape, self.dtype = (len(i), len(j)), engine.dtype
-        # Of n below n only 0 … n − 1 ascend.
-        self._every = whole or (len(j) == engine.shape[1] and bool((j[1:] > j[:-1]).all()))
+        self._every = len(j) == engine.shape[1] and bool((j[1:] > j[:-1]).all())  # of n below n only 0 … n − 1 ascend
 
     @property
     def all_pairs(self) -> Engine:

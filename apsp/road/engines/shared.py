@@ -16,7 +16,7 @@ from semiring.host.types import Array, Blocks, Fields
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Asked, Edges, Engine, Kind, planned
+from .base import Asked, Edges, Engine, Kind
 from .elimination import Eliminated, eliminated
 
 if TYPE_CHECKING:
@@ -103,11 +103,12 @@ def on_one(question: Question) -> Question:
 
 def spread(question: Question, name: str, found: Estimate) -> Estimate:
     """One rank's estimate; on the host times the processes of a machine."""
-    ranks, plan = ranks_of(question), planned(question.once(on_one), found)
+    ranks = ranks_of(question)
+    assert found.plan is not None
     here = found.bytes * (ranks.processes_on_node if ranks.device == "cpu" else 1)
     plan = replace(
-        plan, engine=name, matrix_bytes=here, beside_bytes=here,
-        host_bytes=ranks.processes_on_node * plan.host_bytes,
+        found.plan, engine=name, matrix_bytes=here, beside_bytes=here,
+        host_bytes=ranks.processes_on_node * found.plan.host_bytes,
     )  # fmt: skip
     return replace(found, engine=name, bytes=here, plan=plan)
 

@@ -169,6 +169,5 @@ ENGINE = Kind(
     devices=("cpu", "cuda"),
     schedules=True,
     packed=True,
-    numbers=False,
     compiles="closure",  # where components are closed by products
 )
