@@ -168,7 +168,7 @@ def test_a_store_half_closed_is_no_matrix_until_the_same_call_has_ended(tmp_path
         lambda: closure(store, gpus=world(ranks=2)),
     ]
     for read in reads:
-        with pytest.raises(FormatError, match=r"a closure that has not ended.*checkpoint='.*ck'"):
+        with pytest.raises(FormatError, match=r"the checkpoint of an unfinished closure.*checkpoint='.*ck'"):
             read()
     assert not store.inspect().errors
     assert closure(matrix, **where) is not None
@@ -178,7 +178,7 @@ def test_a_store_half_closed_is_no_matrix_until_the_same_call_has_ended(tmp_path
             TileStore(tmp_path / "ck").tile_path(*lost).unlink()
         with pytest.raises(Stop):
             closure(matrix, **where, callback=until(0.1))
-        with pytest.raises(FormatError, match="has not ended"):
+        with pytest.raises(FormatError, match="unfinished closure"):
             TileStore(tmp_path / "ck")[3:, :]
 
 

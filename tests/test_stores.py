@@ -250,7 +250,7 @@ def test_tiles_of_one_graph_are_no_result_of_another(tmp_path):
             load(here)
     store = TileStore(there)
     TileStore.create(there, (2, 2), "int32")
-    with pytest.raises(FormatError, match="another one has been made there"):
+    with pytest.raises(FormatError, match="another store has been written to this path"):
         tiles.save_archive(store, {})
 
 
