@@ -446,7 +446,7 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 87444,
+    "lines of the packages": 87445,
     "files of more than 500 lines": 9,
     "Any": 4106,
     "functions of more than 12 parameters": 7,

@@ -223,3 +223,10 @@ def test_a_text_that_we_or_savetxt_write_is_what_it_was(tmp_path, n, weight, rec
         np.savetxt(tmp_path / name, A, delimiter=separator)
         np.testing.assert_array_equal(read(tmp_path / name).dense, A)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("first", ["0" + "9" * 20, "9" * 5000])
+def test_a_first_line_of_many_digits_is_no_number_of_rows(tmp_path, first):
+    (tmp_path / "t.txt").write_text(f"{first}\n0 0 0\n")
+    with pytest.raises(FormatError, match=r"t\.txt"):
+        read(tmp_path / "t.txt")

@@ -38,7 +38,8 @@ def is_bare(source: Source, reading: Reading) -> bool:
     lines = (line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#"))
     line = next(lines, b"").decode("latin-1")
     first = _fields(line) if line else []
-    size = int(first[0]) if len(first) == 1 and first[0].isdecimal() else len(first)
+    counted = len(first) == 1 and first[0].isdecimal() and len(first[0]) < 10
+    size = int(first[0]) if counted else len(first)
     more = len(list(islice(lines, size + 1))) > size
     if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or more:
         return sniff(head)  # the last line, or field, may be cut off
