@@ -317,7 +317,7 @@ def test_advice_stays_within_noise():
 
 @pytest.mark.parametrize("block", [16, 32, 64])
 def test_calls_by_schedule(block):
-    """By hand: a step a vertex; a pivot block has its closure, four panels and four products, at the ends half."""
+    """Closed forms: a step per vertex; per pivot block one closure, four panels, four products; half at both ends."""
     n = 256
     names = ("iterative", "blocked", "recursive", "squaring")
     made = compare(np.ones((n, n), np.float32), schedules=names, block=block, threads=1, devices=["cpu"])

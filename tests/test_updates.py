@@ -304,7 +304,7 @@ def test_on_a_gpu_as_on_the_processor(case, on_gpu, never_anew, monkeypatch):
 
 
 def test_on_a_gpu_a_cycle_is_refused(on_gpu, never_anew):
-    """By what closes the changed matrix anew, which says which cycle."""
+    """`follow` returns None; the closure of the changed matrix then names the cycle."""
     A = np.array([[0.0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
     D = emulated.asarray(distances(A).astype(np.float32))
     assert changes.follow(D, emulated.asarray(A), {(2, 0): -6.0}, get("min_plus")) is None

@@ -133,7 +133,7 @@ class _Table:
         return True
 
     def _cost(self, rows: int, cols: int) -> float:
-        """Of a product for all edges of the fewer of both, of their closure, and of one more product."""
+        """Time of a repair: a product with the edges of the smaller side, its closure, and a second product."""
         few, many = sorted((rows, cols))
         return PAIR * (few * many + few**2 * (few + many) / self.n)
 
@@ -150,7 +150,7 @@ def _entries(A: Array, ends: list[Ends]) -> dict[Ends, Any]:
 
 
 def _part(A: Array, changed: Weights, rows: Array, cols: Array) -> Array:
-    """Those rows or columns of A after changes, contiguous."""
+    """Rows or columns of the changed matrix, contiguous."""
     xp, chosen = module(A), rows if cols is None else cols
     part = xp.take(A, xp.asarray(chosen), axis=int(rows is None))
     place = np.full(len(A), -1)

@@ -153,7 +153,7 @@ class Summed(Engine):
         return self.block(np.arange(self.shape[0]), np.array([j]))[:, 0]
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """By rows, as a column needs them all."""
+        """Rows, one block after the other: a column depends on every row."""
         out = np.empty((len(i), len(j)), self.dtype)
         for here, D in placed(self.rows(i)):
             np.take(D, j, axis=1, out=out[here], mode="clip")

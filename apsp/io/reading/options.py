@@ -285,7 +285,7 @@ def _by_name(
 
 
 def _example(names: Sequence[Label]) -> str:
-    """`columns` of which one name has a word for the source, one for the target, as "From stop"; else placeholders."""
+    """Suggested `columns`: names that contain a word for source or target, as "From stop"; else placeholders."""
     words = {name: {*re.findall("[a-z]+", str(name).casefold())} for name in names}
     ends = [[name for name in names if words[name] & {*known}] for known in (SOURCES, TARGETS)]
     if [len(found) for found in ends] != [1, 1] or ends[0] == ends[1]:

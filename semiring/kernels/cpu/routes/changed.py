@@ -1,8 +1,8 @@
 """A closure D after one arc (u, v) of its matrix changes: what improves by it, what may have led over it.
 
 An entry may lead over an arc of weight w if D[i,u] ⊗ w ⊗ D[v,j] is as good as D[i,j], and then so is D[i,u] ⊗ w as
-D[i,v], and w ⊗ D[v,j] as D[u,j]. In each row these entries begin anew, with a step from the others of the row, and
-settle as in Dijkstra's search (Ramalingam and Reps 1996, "On the computational complexity of dynamic graph problems").
+D[i,v], and w ⊗ D[v,j] as D[u,j]. `Arc.repair` computes these from the entries that stay. Which entries to visit follows
+Ramalingam and Reps 1996, "On the computational complexity of dynamic graph problems".
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def _nearest(arcs: Any, y: int) -> int:
 
 @inner
 def _remaining(arcs: Any, spots: Any, stamp: int, x: int, goal: int) -> int:
-    """How many vertices follow x on its best path to the source; −1 if that meets the prefix."""
+    """Number of vertices after x on its best path to the source; −1 if that path meets the prefix."""
     count = 0
     while x != goal:
         if spots[x].failed == stamp:
