@@ -11,8 +11,9 @@ import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
+from semiring.host.devices import is_plain
 from semiring.host.spelling import came
-from semiring.host.types import Algebra, Array, DType, Fields, Function, Tensor
+from semiring.host.types import Algebra, Array, DType, Function, Tensor
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 from semiring.tensors.gradients import TIES, ties_error
@@ -24,9 +25,8 @@ from .io.reading.options import BY_RULE, NullValue, nulls_of
 from .road.engines.streamed import written
 from .road.padding import closed_together, is_list_of_matrices
 from .road.question import Question
-from .road.repeated import ENTRIES, WANTS, on_current_device, remember, repeat
 from .road.road import answer
-from .road.wants import Wants
+from .road.wants import WANTS, Wants
 
 if TYPE_CHECKING:
     from semiring.dense.bits import BitMatrix
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from .road.types import Source, Work
 
 
-#: Defaults of the options of computation, and of memory and disk.
-PLAIN = dict.fromkeys(("block", "dtype", "device", "callback", "gpus", "threads", "per_thread"))
-PLAIN |= {"schedule": "auto", "overwrite": False, "unweighted": False}
-UNLIMITED = dict.fromkeys(("memory", "checkpoint", "output", "every"))
+#: Defaults of the options, of computation and of memory and disk, in the order of `closure`'s `given`.
+PLAIN = "auto", False, False, "one", "raise", False, *[None] * 11
 
 
 class Kind(NamedTuple):
@@ -206,14 +204,22 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    work: Fields = {
+    given = (
+        schedule, overwrite, unweighted, ties, on_negative_cycle, steps, block, dtype, device, callback, gpus, threads,
+        per_thread, memory, checkpoint, output, every,
+    )  # fmt: skip
+    plain = type(A) is np.ndarray or is_plain(A)
+    if plain and null_value is BY_RULE and given == PLAIN:
+        question = Question(A, get(semiring), WANTS)
+        return question.in_kind(answer(question).engine.storage)
+    work: dict[str, Any] = {
         "schedule": schedule, "block": block, "dtype": dtype, "device": device, "overwrite": overwrite,
         "callback": callback, "gpus": gpus, "threads": threads, "per_thread": per_thread, "unweighted": unweighted,
     }  # fmt: skip
     if on_negative_cycle != "raise":
         work["on_negative_cycle"] = on_negative_cycle
-    storage: Fields = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
-    for kind in () if type(A) is np.ndarray else KINDS:
+    storage: dict[str, Any] = {"memory": memory, "checkpoint": checkpoint, "output": output, "every": every}
+    for kind in () if plain else KINDS:
         if kind.includes(A):
             return kind.close(A, semiring, ties=ties, steps=steps, null_value=null_value, **work, **storage)
     if ties not in TIES:
@@ -231,13 +237,6 @@ def closure(
             f"matrices, got {got}. Leave steps out, or those."
         )
     algebra = get(semiring)
-    small = A.size <= ENTRIES if type(A) is np.ndarray else on_current_device(A)
-    plain = small and not steps and null_value is BY_RULE
-    plain = plain and work == PLAIN and storage == UNLIMITED
-    if plain:
-        question = Question(A, algebra, WANTS)
-        if (repeated := repeat(question)) is not None:
-            return repeated
     limits = Limits.of(**storage, where="closure")
     with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(where="closure", nulls=nulls_of(null_value), limits=in_effect, table=True, **work)
@@ -249,10 +248,7 @@ def closure(
         answered = answer(question)
         if in_effect is not None:
             answered = written(answered, in_effect, algebra, callback)
-    if plain:
-        remember(question, answered.plan)
-    engine = answered.engine
-    return question.in_kind(engine.storage) if output is None else TileStore(output)
+    return question.in_kind(answered.engine.storage) if output is None else TileStore(output)
 
 
 #: Inputs other than one matrix, a batch of one shape, or a graph.

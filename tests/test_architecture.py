@@ -411,17 +411,26 @@ def test_docstring_examples_run():
     assert tried > 10
 
 
+def of_csr(A):
+    """All pairs by csgraph of a CSR matrix, four arcs a vertex."""
+    import scipy.sparse
+
+    A = A.copy()
+    A[A > np.quantile(A, 4 / len(A))] = 0
+    apsp.csgraph.shortest_path(scipy.sparse.csr_array(A))
+
+
 @pytest.mark.parametrize(
     ("call", "calls", "changes"),
-    [(apsp.closure, 149, 70), (apsp.shortest_paths, 169, 82)],
-    ids=["closure", "shortest_paths"],
+    [(apsp.closure, 105, 34), (apsp.shortest_paths, 122, 46), (of_csr, 245, 142)],
+    ids=["closure", "shortest_paths", "csgraph"],
 )
 def test_the_road_stays_short(call, calls, changes, monkeypatch):
     """Calls of Python, and steps from file to file, of a warm call: what is built next must not make the road longer.
 
     Asking the system for free memory is left out, which takes more steps the more control groups there are.
     """
-    for module in ("semiring.host.memory", "apsp.road.road"):
+    for module in ("semiring.host.memory", "apsp.road.road", "apsp.road.repeated"):
         monkeypatch.setattr(f"{module}.granted", lambda needed, device="cpu": True)
     monkeypatch.setenv("SEMIRING_NUM_THREADS", "2")
     A = np.random.default_rng(0).random((300, 300)) + 0.1
@@ -446,13 +455,13 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 87445,
+    "lines of the packages": 87664,
     "files of more than 500 lines": 9,
-    "Any": 4106,
+    "Any": 4109,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
     "entries of apsp": 9,
-    "constants of time": 199,
+    "constants of time": 195,
 }
 
 

@@ -738,7 +738,7 @@ def test_what_a_look_took_is_spent_whatever_is_chosen(monkeypatch, spent, chosen
     for name, seconds, before in (("dense", 1.0, 0.0), ("elimination", 1.2, spent)):
         taken = replace(engines.get(name).estimate(question), seconds=seconds, spent=before)
         kinds.append(replace(engines.get(name), estimate=lambda _, taken=taken: taken, looks=lambda _: 0.0))
-    monkeypatch.setattr(engines, "kinds", lambda **_: tuple(kinds))
+    monkeypatch.setattr(engines, "candidates", lambda **_: tuple(kinds))
     plan = road.choose(question)
     assert plan.engine == chosen
     assert {e.engine: e.seconds for e in plan.considered} == {"dense": 1.0, "elimination": 1.2}
@@ -995,7 +995,7 @@ def exact_table(n: int, edges: list[tuple[int, int, int]], sign: int) -> np.ndar
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
 def test_integers_near_their_ends_are_exact_or_refused(semiring, dtype, monkeypatch):
     """Random weights up to the dtype's ends, against Python's integers: every engine, and the automatic choice."""
-    monkeypatch.setattr("apsp.road.question.FEW", 0)
+    monkeypatch.setattr("apsp.road.engines.dense.CLOSED", 0)
     rng, info, sign = np.random.default_rng(17), np.iinfo(dtype), 1 if semiring == "min_plus" else -1
     seen = dict.fromkeys(("divergent", "far", "exact"), 0)
     for trial in range(60):

@@ -60,6 +60,7 @@ def opened(monkeypatch):
         return engines.Kind(**{**vars(kind), "open": lambda *of: (names.append(name), kind.open(*of))[1]})
 
     monkeypatch.setattr("apsp.road.road.engines.get", noted)
+    monkeypatch.setattr("apsp.road.road.repeat", lambda question: None)  # a decision that is repeated opens no engine
     return names
 
 
@@ -145,6 +146,7 @@ def cold(monkeypatch):
     missing = Missing(6, 1.3)
     monkeypatch.setattr("semiring.kernels.cpu.dense.backend.CpuBackend.missing", lambda self, work: missing)
     monkeypatch.setattr("apsp.road.road._uncompiled", defaultdict(float))
+    monkeypatch.setattr("apsp.road.repeated._decisions", {})
 
 
 @pytest.mark.parametrize("source", ["edges", "hops", "road", "negative arcs"])

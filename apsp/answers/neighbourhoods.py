@@ -75,7 +75,7 @@ def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbo
         tried += 1
         if not front:
             few += len(seen)
-            if tried == WHOLE and not cut:
+            if not cut and (tried == WHOLE or few >= VERTICES):
                 break
             continue
         cut, arcs, levels, found = cut + 1, arcs + followed, levels + level, found + len(seen)

@@ -112,7 +112,7 @@ def compare(
         wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
         question = Question(matrix_or_graph(A, wants), s, wants)
         problem = question.problem
-        question.report_zeros(problem.seen)
+        question.wants.report_zeros(problem.seen, question.semiring)
         if problem.may_diverge:
             solved = solve(replace(problem, memory=Memory.READ_ONLY), Request(table=False))
             if problem.may_lose:  # schedules would differ

@@ -17,18 +17,19 @@ import scipy.sparse
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
 from semiring.algebra.conversion import conform, from_sequence
-from semiring.host.arrays import checked_sparse, refuse_padding, require_square
+from semiring.host.arrays import checked_sparse, consistent, refuse_padding, require_square
 from semiring.host.errors import DomainError, DTypeError, ShapeError
 from semiring.host.memory import require
-from semiring.host.types import Array, DType, Scalar
+from semiring.host.types import Array, DType, Matrix, Scalar
 
 from ..io.graph import Graph
 from ..io.graph.compressed import Compressed
 from ..io.labels import Labels
+from ..io.reading.from_sparse import compressed
 from ..road import estimates
+from ..road.engines.base import MANY_ARCS
 from ..road.engines.condensation import reached
 from ..road.engines.scipy import canonical, csr
-from ..road.question import MANY_ARCS
 
 #: SciPy's computing dtype.
 FLOAT = np.dtype(np.float64)
@@ -41,17 +42,27 @@ class Network:
     """A directed graph, by its matrix or by its arcs.
 
     `dense` (n, n) is writable, with `zero` for no edge; else `tails`, `heads`, `weights` (arcs,), with CSR `starts`
-    (n + 1,) if sorted by tail; `canonical`: sorted by tail, then head, without duplicates.
+    (n + 1,) if sorted by tail; `canonical`: sorted by tail, then head, without duplicates. `given` is the caller's CSR
+    matrix, if SciPy's loops can search it: float64, consistent, of no negative weight; `bounds` are its least and
+    greatest weight.
     """
 
     n: int
     dtype: np.dtype
     dense: np.ndarray | None = None
-    tails: Array = None
+    ends: Array = None
     heads: Array = None
     weights: Array = None
     starts: Array = None
     canonical: bool = False
+    given: Matrix = None
+    bounds: tuple[float, float] | None = None
+
+    @cached_property
+    def tails(self) -> np.ndarray:
+        if self.ends is not None:
+            return self.ends
+        return np.repeat(np.arange(self.n, dtype=self.heads.dtype), np.diff(self.starts))
 
     @property
     def zero(self) -> Scalar:
@@ -64,6 +75,8 @@ class Network:
 
     @cached_property
     def least(self) -> float:
+        if self.bounds is not None:
+            return self.bounds[0]
         array = self.weights if self.dense is None else self.dense
         return array.min().item() if array.size else 0.0
 
@@ -98,11 +111,13 @@ class Network:
         if self.dense is None:
             return self
         tails, heads = np.nonzero(self.dense != self.zero)
-        return replace(self, dense=None, tails=tails, heads=heads, weights=self.dense[tails, heads], canonical=True)
+        return replace(self, dense=None, ends=tails, heads=heads, weights=self.dense[tails, heads], canonical=True)
 
     @property
     def graph(self) -> Graph:
         """The `Graph`: by the given matrix if it has many arcs, else by arcs."""
+        if self.given is not None:
+            return Compressed.around(self.given, self.bounds)
         names = Labels(range(self.n))
         if self.dense is not None and self.has_many_arcs:
             return Graph(self.n, names, dense=self.dense, nulls=())
@@ -116,12 +131,14 @@ class Network:
         """The subgraph reachable from the sources."""
         arcs = self.arcs
         used = reached(self.n, arcs.tails, arcs.heads, sources)[arcs.tails]
-        kept = {"tails": arcs.tails[used], "heads": arcs.heads[used], "weights": arcs.weights[used]}
-        return replace(arcs, **kept, starts=None)
+        kept = {"ends": arcs.tails[used], "heads": arcs.heads[used], "weights": arcs.weights[used]}
+        return replace(arcs, **kept, starts=None, given=None, bounds=None)
 
     @property
     def csr(self) -> scipy.sparse.csr_array:
         """CSR in float64 without duplicates, for SciPy's compiled loops."""
+        if self.given is not None:
+            return self.given
         own = self.canonical_arcs
         return csr(own.tails, own.heads, own.weights.astype(FLOAT), self.n)
 
@@ -130,14 +147,29 @@ class Network:
         if self.dense is not None:
             np.minimum(self.dense, self.dense.T.copy(), out=self.dense)
             return self
+        if self.given is not None:
+            return self._both_ways()
         tails, heads = np.concatenate((self.tails, self.heads)), np.concatenate((self.heads, self.tails))
-        return replace(self, tails=tails, heads=heads, weights=np.tile(self.weights, 2), starts=None, canonical=False)
+        weights = np.tile(self.weights, 2)
+        return replace(self, ends=tails, heads=heads, weights=weights, starts=None, canonical=False)
+
+    def _both_ways(self) -> Network:
+        """`symmetrized` of a CSR matrix: in each row its arcs, then those that lead back."""
+        A = self.given
+        back, every = A.T.tocsr(), np.arange(A.nnz)
+        forth = every + np.repeat(back.indptr[:-1], np.diff(A.indptr))
+        behind = every + np.repeat(A.indptr[1:], np.diff(back.indptr))
+        heads, weights = np.empty(2 * A.nnz, A.indices.dtype), np.empty(2 * A.nnz)
+        heads[forth], heads[behind] = A.indices, back.indices
+        weights[forth], weights[behind] = A.data, back.data
+        given = type(A)((weights, heads, A.indptr + back.indptr), shape=A.shape)
+        return replace(self, heads=given.indices, weights=given.data, starts=given.indptr, given=given)
 
     def unweighted(self) -> Network:
         if self.dense is not None:
             self.dense[self.dense != self.zero] = 1
             return self
-        return replace(self, weights=np.ones_like(self.weights))
+        return replace(self, weights=np.ones_like(self.weights), given=None, bounds=None)
 
     @property
     def canonical_arcs(self) -> Network:
@@ -147,7 +179,7 @@ class Network:
         if self.canonical or not len(self.weights):
             return self
         tails, heads, weights = canonical(self.tails, self.heads, self.weights, self.n)
-        return replace(self, tails=tails, heads=heads, weights=weights, starts=None, canonical=True)
+        return replace(self, ends=tails, heads=heads, weights=weights, starts=None, canonical=True)
 
     def without_duplicates(self, what: str, where: str) -> Network:
         """Self, or DomainError if the sparse matrix has duplicate entries."""
@@ -174,7 +206,9 @@ def network(
     `overwrite`: a dense array may be written to. `dense`: SciPy would use the dense matrix, dropping unmasked zeros.
     Raises ShapeError for other shapes, DTypeError for non-numbers, DomainError where SciPy's functions disagree.
     """
-    target = dtypes.resolve(min_plus, dtype, where=where)
+    target = FLOAT if dtype is None else dtypes.resolve(min_plus, dtype, where=where)
+    if target == FLOAT and not unweighted and (made := _searchable(csgraph)) is not None:
+        return made if directed else made.symmetrized()
     csgraph = csgraph.to_scipy_sparse() if hasattr(csgraph, "to_scipy_sparse") else csgraph
     if hasattr(csgraph, "tocoo"):
         made = _sparse(csgraph, target, unweighted, where)
@@ -184,6 +218,20 @@ def network(
         made = _dense(csgraph, target, overwrite, where)
     made = made.unweighted() if unweighted else made
     return made if directed else made.symmetrized()
+
+
+def _searchable(csgraph: Array) -> Network | None:
+    """The network of a CSR matrix that SciPy's loops can search as it is; None of others, and to find what is wrong."""
+    if getattr(csgraph, "dtype", None) != FLOAT or not consistent(csgraph) or not compressed(csgraph):
+        return None
+    n, weights = csgraph.shape[0], csgraph.data
+    ends = (np.minimum.reduce(weights), np.maximum.reduce(weights)) if len(weights) else (0.0, 0.0)
+    least, greatest = map(float, ends)
+    if csgraph.shape[1] != n or not (0 <= least and greatest < np.inf) or (least == 0 and np.signbit(weights).any()):
+        return None
+    return Network(
+        n, FLOAT, heads=csgraph.indices, weights=weights, starts=csgraph.indptr, given=csgraph, bounds=(least, greatest)
+    )
 
 
 def _dense(csgraph: Array, target: np.dtype, overwrite: bool, where: str) -> Network:
@@ -244,7 +292,7 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
     dtype = weights.dtype
     weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
     made = Network(
-        csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, starts=starts, canonical=canonical
+        csgraph.shape[0], target, ends=tails, heads=heads, weights=weights, starts=starts, canonical=canonical
     )
     # SciPy's conversion to float64 adds up duplicates of other dtypes; its Floyd–Warshall still takes the least.
     return made if unweighted or dtype == FLOAT else made.without_duplicates("of another dtype than float64", where)
@@ -260,10 +308,13 @@ def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray
         if csgraph.format != "coo":
             return coo.row, coo.col, coo.data, False
         csgraph = _summed(coo, where)
-    counts = np.diff(csgraph.indptr)
-    heads, weights = csgraph.indices, csgraph.data
-    if len(counts) != n or (counts < 0).any() or not csgraph.indptr[-1] <= len(heads) == len(weights):
-        raise ShapeError(f"{where}: the indices of a sparse matrix must be consistent, got rows that overlap.")
+    start, heads, weights = csgraph.indptr, csgraph.indices, csgraph.data
+    counts = np.diff(start)
+    if len(counts) != n or start[0] != 0 or (counts < 0).any() or not start[-1] <= len(heads) == len(weights):
+        raise ShapeError(
+            f"{where}: the indices of a sparse matrix must be consistent, got indptr that does not rise from 0 to the "
+            f"{len(heads)} stored entries in {n} steps. Build it anew, scipy.sparse.csr_array((data, indices, indptr))."
+        )
     tails = np.repeat(np.arange(n, dtype=heads.dtype), counts)
     heads, weights = heads[: len(tails)], weights[: len(tails)]
     _require_within(tails, heads, n, where)
@@ -274,7 +325,9 @@ def _require_within(tails: np.ndarray, heads: np.ndarray, n: int, where: str) ->
     if len(heads):
         low, high = min(heads.min(), tails.min()), max(heads.max(), tails.max())
         if low < 0 or high >= n:
-            raise ShapeError(f"{where}: the indices of a sparse matrix must lie in 0 … {n - 1}, got {low} … {high}.")
+            raise ShapeError(
+                f"{where}: the indices of a sparse matrix must be consistent, got {low} … {high} of 0 … {n - 1}."
+            )
 
 
 def _summed(coo: scipy.sparse.coo_array, where: str) -> scipy.sparse.csr_array:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,92 +15,115 @@ from semiring.algebra.catalog import min_plus
 from semiring.host.compiling import clock
 from semiring.host.devices import host
 from semiring.host.memory import require
-from semiring.kernels.backend import bind
+from semiring.host.types import Array
 from semiring.kernels.observed import Callback
 
+from ..road.arcs import SINGLE, Arcs
 from ..road.convergence.saturation import possible
-from ..road.engines.base import Engine, placed
-from ..road.engines.elimination import spent
+from ..road.engines.base import FEW, Engine, placed
+from ..road.engines.elimination import remembers, spent
+from ..road.engines.scipy import before_others, little
 from ..road.engines.structures import STRUCTURES
-from ..road.question import FEW, Question
+from ..road.question import Question
+from ..road.repeated import decided
 from ..road.road import answer
 from ..road.wants import Wants
 from .conversion import Network
 
 #: Seconds of a call into SciPy; Ctrl-C is handled between calls.
 BATCH_SECONDS = 0.3
-#: Seconds below which searches run without comparing engines.
-SHORT = 1.2e-3
+#: The request for a matrix that is closed where it stands.
+IN_PLACE = Wants(where="csgraph", nulls=(), overwrite=True, table=True, remembers=True)
 #: Rows between calls of a callback.
 ROWS = 256
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options beyond SciPy's parameters: see `shortest_path`."""
+    """Options beyond SciPy's parameters, and its `limit`: see `shortest_path`, `dijkstra`."""
 
     device: str | None = None
     threads: int | None = None
     callback: Callback | None = None
     overwrite: bool = False
     engine: str = "auto"
+    limit: float = math.inf
 
 
 def distances(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
     """D[sources] (sources, n), or all, perhaps in `network.dense`; NegativeCycleError, MemoryNeeded, DomainError."""
-    nonnegative, few = network.least >= 0, network.n <= FEW
-    cold = (
-        network.n <= 2 * FEW
-        and options.engine == "auto"
-        and bind(min_plus, network.dtype).missing("closure").kernels > 0
-    )
-    if options.device != "cuda" and nonnegative and options.callback is None and dtypes.SCALARS[network.dtype].floating:
-        ops = bind(min_plus, network.dtype, device="cpu", nonnegative=True, threads=options.threads)
-        if network.n <= ops.pivot and options.engine == "auto" and not cold:
-            M = network.matrix
-            ops.closure(M)  # without a schedule, or a check for divergence
-            return M if sources is None else M[sources]
-        searched = math.inf if sources is None else len(sources) * network.search_seconds
-        if searched < SHORT and options.engine == "auto":
-            return scipys.dijkstra(network.csr, indices=sources).astype(network.dtype, copy=False)
+    begun, lines = clock(), network.n if sources is None else len(sources)
+    require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    if sources is not None and _are_few(network, sources, options):
+        return scipys.dijkstra(network.csr, indices=sources, limit=options.limit).astype(network.dtype, copy=False)
+    source, wants = _posed(network, sources, options)
+    question = Question(source, min_plus, wants)
+    D = _table(question, network, sources, options)
+    listed = "arcs" in vars(question) and "listed" in vars(question.arcs)
+    if listed and question.once(remembers) and not math.isinf(question.once(spent)):
+        STRUCTURES.spend(*question.arcs.listed[:2], clock() - begun)
+    return D
+
+
+def _are_few(network: Network, sources: np.ndarray, options: Options) -> bool:
+    """Whether the planner would search from these sources by SciPy at once, without a look at other engines."""
+    if options.device == "cuda" or options.engine != "auto" or options.callback is not None:
+        return False
+    if not dtypes.SCALARS[network.dtype].floating or not network.least >= 0:
+        return False
+    n, lines = network.n, len(sources)
+    if little(n, network.size, lines, n, network.dtype.itemsize):
+        return True
+    if network.given is None:
+        return False
+    arcs = Arcs(network.graph, min_plus, network.dtype, Wants(where="csgraph", sources=sources), lines)
+    return before_others(arcs, n) is not None
+
+
+def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Array, Wants]:
+    """What is asked about a network: its matrix where it is dense and closed, else its graph; and the request."""
     # Integers may saturate: check every distance, as `shortest_paths` does.
     weights = network.weights if network.dense is None else network.dense
-    exact = possible(dtypes.parts(weights), weights.dtype, min_plus, network.n)
-    many = network.dense is not None and network.has_many_arcs
-    closed = sources is None and (few or many) and not cold
-    matrix = not exact and (
-        options.device == "cuda" or options.engine == "dense" or (closed and options.engine == "auto")
+    exact = dtypes.SCALARS[network.dtype].integer and possible(
+        dtypes.parts(weights), weights.dtype, min_plus, network.n
     )
-    # A matrix that may have a negative cycle is kept to name it, unless it may be overwritten.
+    auto, cold = options.engine == "auto" and options.device != "cuda", False
+    closed = network.dense is not None and sources is None and (network.n <= FEW or network.has_many_arcs)
+    if not exact and (options.device == "cuda" or options.engine == "dense" or (auto and closed)):
+        matrix, wants = network.matrix, _in_place(network, options)
+        cold = auto and network.n <= 2 * FEW and _lacks_kernels(Question(matrix, min_plus, wants))
+        if not cold:
+            return matrix, wants
+    # Of a few rows a lookup of the structure costs more than it gains, unless their arcs were listed anyway.
+    few = sources is not None and len(sources) < 4 * SINGLE and network.given is not None
     wants = Wants.of(
-        where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads,
-        callback=options.callback if matrix else None, engine="auto" if matrix else options.engine,
-        sources=None if matrix else sources, overwrite=matrix and (options.overwrite or nonnegative),
-        nulls=() if matrix else None, table=not exact, remembers=True,
+        where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads, sources=sources,
+        engine=options.engine, limit=None if sources is None or math.isinf(options.limit) else options.limit,
+        table=not exact, remembers=not few,
     )  # fmt: skip
-    lines = network.n if sources is None else len(sources)
-    require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    question = Question(network.matrix if matrix else network.arcs.graph if cold else network.graph, min_plus, wants)
-    with remembered(question):
-        return _table(question, network, sources, options, matrix=matrix)
+    return network.arcs.graph if cold else network.graph, wants
 
 
-@contextmanager
-def remembered(question: Question) -> Iterator[None]:
-    """Context that charges its time to the arcs' pattern, if structures of it are cached."""
-    begun = clock()
-    yield
-    if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
-        STRUCTURES.spend(*question.arcs[:2], clock() - begun)
+def _lacks_kernels(question: Question) -> bool:
+    return not decided(question) and question.missing("closure").kernels > 0
 
 
-def _table(
-    question: Question, network: Network, sources: np.ndarray | None, options: Options, *, matrix: bool
-) -> np.ndarray:
+def _in_place(network: Network, options: Options) -> Wants:
+    """The request for a matrix, closed in place; one that may have a negative cycle is kept to name it."""
+    overwrite = options.overwrite or network.least >= 0
+    if overwrite and (options.device, options.threads, options.callback) == (None, None, None):
+        return IN_PLACE
+    return Wants.of(
+        where="csgraph", device=options.device, threads=options.threads, callback=options.callback, nulls=(),
+        overwrite=overwrite, table=True, remembers=True,
+    )  # fmt: skip
+
+
+def _table(question: Question, network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
     engine = answer(question).engine
     if engine.in_memory:
         D: np.ndarray = host(engine.table())
-        return D[sources] if matrix and sources is not None else D
+        return D if sources is None or question.is_graph else D[sources]
     out = network.dense if sources is None else None
     if out is None and options.callback is None:
         return host(engine.table())

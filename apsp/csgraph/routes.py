@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph as scipys
@@ -59,13 +61,15 @@ def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np
     """SciPy's Dijkstra, with Johnson's weights if some are negative."""
     if graph.least < 0:
         reduced, h = on_potentials(graph.arcs)
-        D, P = _searched(reduced, sources, options)
+        D, P = _searched(reduced, sources, replace(options, limit=np.inf))
         return restored(D, h, sources), P
     G, n = graph.csr, graph.n
     D, P = np.empty((len(sources), n), graph.dtype), np.empty((len(sources), n), np.int32)
 
     def advance(start: int, stop: int) -> None:
-        D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=sources[start:stop], return_predecessors=True)
+        D[start:stop], P[start:stop] = scipys.dijkstra(
+            G, indices=sources[start:stop], return_predecessors=True, limit=options.limit
+        )
 
     seconds = len(sources) * graph.search_seconds
     in_batches(len(sources), seconds, advance, n, options.callback)

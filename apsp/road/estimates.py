@@ -111,9 +111,9 @@ _SHALLOW, _NEAR_ALL, _PATH = 1.5, 4, 4.0
 _THINNED = 3e-9
 #: Seconds an entry of a matrix by levels: each level besides its products; fixed.
 _LEVEL_ENTRY, _LEVELS_ENTRY = 1e-9, 5.5e-9
-#: NetworkX, roughly: seconds a vertex or arc of a search; a triple of Floyd–Warshall. Our backend: a call, an arc
-#: converted, a pair returned.
-_NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
+#: NetworkX, roughly, seconds: a vertex or arc in Python, searched or converted; a triple of Floyd–Warshall; a step of
+#: its Floyd–Warshall in NumPy, and an entry of it. Our backend: a call, a pair returned.
+_NX_PYTHON, _NX_TRIPLE, _NX_STEP, _NX_ENTRY, _NX_CALL, _NX_PAIR = 4e-7, 8e-8, 5e-6, 1.5e-9, 5e-4, 6e-8
 #: Sources in a word; with this many levels they are processed one by one.
 WORD = 64
 
@@ -126,7 +126,8 @@ class Estimate:
     beyond the graph, with results wanted at once, such as predecessors, without streamed rows. `seconds`, `start` and
     `row` are the times until everything is computed, until the first distance, and for one more row; `spent` is the
     part of `seconds` that the estimate itself took, whatever is chosen. `kernels` are to be compiled, once, in about
-    `compiling` seconds, not in `seconds`.
+    `compiling` seconds, not in `seconds`. `plan` is that of a dense closure; of others `schedule`, `note`, the
+    `host_bytes` of predecessors beside a device, and the `pairs_before` the first distance, if not all, are planned.
     """
 
     engine: str
@@ -139,6 +140,10 @@ class Estimate:
     spent: float = 0.0
     kernels: int = 0
     compiling: float = 0.0
+    schedule: str = ""
+    note: str = ""
+    host_bytes: int = 0
+    pairs_before: int | None = None
 
     def __str__(self) -> str:
         after = f", the first distance after {in_units(self.start)}" if self.start < 0.9 * self.seconds else ""
@@ -265,7 +270,7 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
 
 def dense(plan: Plan, allocated: int = 0) -> Estimate:
     """The planned dense closure, less the bytes already allocated."""
-    return Estimate(plan.engine, plan.pairs, plan.beside_bytes - allocated, plan.seconds, plan.seconds, 0.0, plan)
+    return Estimate(plan.engine, plan.pairs, plan.beside_bytes - allocated, plan.seconds, plan.seconds, 0, plan)
 
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
@@ -445,36 +450,40 @@ def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int 
     """A dense closure by searches through the essential arcs of a matrix; the other arcs are compared."""
     found = lanes(n, arcs, n, 0, itemsize, relaxed, threads=threads)
     seconds = 2 * thinning(n) + found.seconds
-    return Estimate("essential", found.pairs + n * n, found.bytes, seconds, seconds, 0.0)
+    return Estimate("essential", found.pairs + n * n, found.bytes, seconds, seconds, 0)
 
 
 def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
     seconds = thinning(n, device="cuda") + _RESUMED * max(n, _GPU_BUSY) * arcs / _GPU_RELAXED
     held = _lanes_held(n, arcs, n, itemsize) + n * 128 * (4 + itemsize)
-    return Estimate("essential", arcs * n, held, seconds, seconds, 0.0)
+    return Estimate("essential", arcs * n, held, seconds, seconds, 0)
 
 
 def levels(n: int, count: int, products: int, held: int, *, threads: int = 1) -> Estimate:
     """`count` levels of a dense matrix by Boolean products; `held` bytes of bits."""
     entry = _LEVELS_ENTRY + count * _LEVEL_ENTRY
     seconds = products * n**3 / (_RATES["cpu"]["bool"] * threads) + n * n * entry
-    return Estimate("levels", products * n**3, 2 * n * n + held, seconds, seconds, 0.0)
+    return Estimate("levels", products * n**3, 2 * n * n + held, seconds, seconds, 0)
 
 
 def levels_on_gpu(n: int, count: int, products: int, held: int, itemsize: int) -> Estimate:
     launched = _LAUNCHES / 8 + products * _GPU_PRODUCT + count * _GPU_COUNTED
     seconds = launched + products * n**3 / _GPU_BITS + (2 + count / 2) * n * n * itemsize / _GPU_WRITTEN
-    return Estimate("levels", products * n**3, held, seconds, seconds, 0.0)
+    return Estimate("levels", products * n**3, held, seconds, seconds, 0)
 
 
-def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:
-    """Seconds of NetworkX from `lines` vertices (or by Floyd–Warshall), and overhead of our backend.
+def networkx(n: int, arcs: int, lines: int, name: str) -> tuple[float, float]:
+    """Seconds of a NetworkX function from `lines` vertices, and overhead of our backend.
 
     The latter is that of conversion and of returning pairs as Python objects; structure and weights are unknown.
     """
-    original = lines * (n + arcs) * _NX_SEARCHED
-    original = max(original, n**3 * _NX_TRIPLE) if matrix else original
-    return original, _NX_CALL + (n + arcs) * _NX_CONVERTED + lines * n * _NX_PAIR
+    pairs = 0 if name == "floyd_warshall_numpy" else lines * n
+    here = _NX_CALL + (n + arcs) * _NX_PYTHON + pairs * _NX_PAIR
+    if name == "floyd_warshall_numpy":
+        return n * (_NX_STEP + n * n * _NX_ENTRY), here
+    if name == "all_pairs_shortest_path_length":  # by sets, until all are seen
+        return lines * n * _NX_PYTHON, here
+    return max(lines * (n + arcs) * _NX_PYTHON, n**3 * _NX_TRIPLE if name.startswith("floyd_warshall") else 0), here
 
 
 def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: bool = True, block: int = 64) -> int:

@@ -6,13 +6,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
-from semiring.algebra.survey import Survey, fast, merge, survey
+from semiring.algebra.survey import Survey, fast, survey
 from semiring.dense.bits import BitMatrix
 from semiring.host.arrays import Taken, take_in
 from semiring.host.devices import on_device
@@ -40,6 +40,14 @@ class Memory(Enum):
     READ_ONLY = "the caller's"
     OWNED = "allocated here, free to be written"
     OVERWRITE = "the caller's, for the result (overwrite=True)"
+
+
+class Intake(NamedTuple):
+    """An input in the computing dtype, the owner of its memory, and whether its nulls are undeclared."""
+
+    taken: Taken
+    memory: Memory
+    null_undeclared: bool
 
 
 @dataclass(frozen=True)
@@ -161,8 +169,8 @@ def take(
     unweighted: bool,
     nulls: Nulls,
     where: str,
-) -> tuple[Taken, Memory, bool]:
-    """The input in the computing dtype, its owner, and whether nulls are undeclared; ValueError if not overwritable."""
+) -> Intake:
+    """The input in the computing dtype; ValueError if it is to be overwritten and cannot be."""
     if overwrite and nulls:
         raise ValueError(
             f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} as well. Leave one "
@@ -171,10 +179,10 @@ def take(
     taken, undeclared = _take(A, s, dtype, request, unweighted, nulls, where)
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype, taken.array.dtype, where=where), where=where)
-        return taken, Memory.OVERWRITE, undeclared
+        return Intake(taken, Memory.OVERWRITE, undeclared)
     if not isinstance(A, Graph):  # a graph's matrix has that dtype already
         taken = taken.conformed(s, dtype, where=where)
-    return taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared
+    return Intake(taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared)
 
 
 def pose_array(
@@ -221,8 +229,8 @@ def _take(
 ) -> tuple[Taken, bool]:
     """A square matrix, or a batch, from an array or a graph; and whether its nulls are undeclared."""
     if isinstance(A, Graph):
-        matrix, made = matrix_of(A, s, dtype, request, where=where)
-        return Taken(matrix, A, made), A.null_undeclared
+        matrix = A.matrix(s, dtype)
+        return Taken(matrix, A, matrix is not A.dense), A.null_undeclared
     taken = take_in(A, where=where)
     if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:
         raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {taken.array.shape}.")
@@ -230,29 +238,3 @@ def _take(
         return taken, True
     array = over(taken.array, s, dtype, nulls=nulls, unweighted=unweighted, where=where)
     return Taken(array, A, taken.made or array is not taken.array), False
-
-
-def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, where: str) -> tuple[Array, bool]:
-    """A graph's matrix, and whether it was made here; refused early if it or its closure does not fit."""
-    if graph.dense is not None:
-        matrix = graph.matrix(s, dtype)
-        return matrix, matrix is not graph.dense
-    n = graph.n
-    target = graph.target(s, dtype, where=where)
-    looks: list[Survey] = []
-    edges = 0
-    for _, _, weights in graph.pieces(s, target):
-        looks.append(survey(weights, s, where=where, first=(edges,)))
-        edges += len(weights)
-    seen = merge(looks)
-    # A plan needs the shape and the survey only.
-    shape_only = np.broadcast_to(np.zeros((), target), (n, n))
-    host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})
-    expected = Problem(shape_only, s, "cpu", Memory.OWNED, seen)
-    plan = expected.plan(expected.bind(host), host)
-    hint = (
-        "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller "
-        "dtype, or transitive_closure if only reachability matters."
-    )
-    require(plan.beside_bytes, where=where, hint=ROUTES if request.paths else hint)
-    return graph.matrix(s, target), True

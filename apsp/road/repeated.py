@@ -1,4 +1,4 @@
-"""Small matrices: reuse of earlier decisions for matrices with equal properties.
+"""Decisions about dense closures, reused for matrices with equal properties.
 
 Planning takes many times as long as a small closure. It depends on semiring, dtype, shape and survey, so plan and verbs
 are cached by these; each matrix is surveyed.
@@ -11,28 +11,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semiring.algebra.dtypes import SCALARS
-from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast, survey
-from semiring.host.devices import UNCHANGED, is_plain, on_device
+from semiring.host.devices import current, is_plain
 from semiring.host.errors import DivergenceError
-from semiring.host.memory import granted
-from semiring.host.types import Array, Values
+from semiring.host.memory import LEAST, granted
+from semiring.host.types import Array
 from semiring.kernels.backend import Backend
 
+from ..io.display import bars
+from ..io.graph import Graph
 from .convergence import series
 from .convergence.divergence import may_diverge
+from .engines.base import MANY
 from .log import report_plan
 from .plans import Plan
 from .question import Question
 from .solve import run
-from .wants import Wants
 
-#: Largest matrix in entries, on the host and on a GPU: one pivot block, of sums several.
-ENTRIES, ON_DEVICE = 1 << 14, 1 << 24
+#: Largest matrix in entries, on the host and on a GPU: of fewer than MANY vertices, one pivot block, or sums.
+ENTRIES, ON_DEVICE = MANY * MANY - 1, 1 << 24
+#: Longest closure that is repeated, in seconds: beyond, progress is shown.
+LONGEST = 0.5
 #: Maximum number of cached decisions.
 DECISIONS = 1024
-#: The wants of repeated closures.
-WANTS = Wants(where="closure", table=True)
 
 
 class Decision(NamedTuple):
@@ -42,55 +43,78 @@ class Decision(NamedTuple):
     ops: Backend
 
 
-#: By semiring, dtype and shape, then by whether entries permit non-negative steps.
-_decisions: dict[Values, dict[bool, Decision]] = {}
+#: By semiring, dtype, shape and device, then by whether entries permit non-negative steps.
+_decisions: dict[tuple[Any, ...], dict[bool, Decision]] = {}
 
 
-def on_current_device(A: Array) -> bool:
-    return is_plain(A) and A.size <= ON_DEVICE and on_device(A) is UNCHANGED
-
-
-def repeat(question: Question) -> Any:
-    """The closure of a small matrix by an earlier decision; None if there is none, or A must be examined."""
-    A, semiring = question.source, question.semiring
-    decided = _decisions.get(_key(A, semiring))
-    if decided is None:
+def repeat(question: Question) -> tuple[Array, Plan] | None:
+    """The closure by an earlier decision, and its plan; None if there is none, or the matrix must be examined."""
+    A, semiring, wants = _matrix(question), question.semiring, question.wants
+    decided = None if A is None else _decisions.get(_key(A, question))
+    if decided is None or bars.chosen:
         return None
-    n = len(A)
-    sums = series.sums(A, semiring)
-    seen = survey(A, semiring, where="closure", null_undeclared=True)
+    n, on_host = len(A), type(A) is np.ndarray
+    if wants.overwrite and not (on_host and A.flags.c_contiguous and A.flags.writeable):
+        return None
+    sums = None if semiring.idempotent or on_host else series.sums(A, semiring)
+    seen = survey(A, semiring, where=wants.where, null_undeclared=wants.nulls is None)
     decision = decided.get(fast(seen, semiring, A.dtype, n))
     examined = may_diverge(semiring, seen, n)
-    if decision is None or seen.ambiguous or (examined and semiring.idempotent):
+    if decision is None or seen.ambiguous or (examined and (semiring.idempotent or wants.overwrite)):
         return None
-    if type(A) is not np.ndarray and not granted(decision.plan.beside_bytes, "cuda"):
+    plan, ops = decision
+    if (plan.beside_bytes > LEAST or not on_host) and not granted(plan.beside_bytes, plan.device):
         return None
     try:
         if examined:
             series.precaution(A, semiring, seen, sums)
-        report_plan(decision.plan)
-        D = decision.ops.upload(A)
-        run(decision.plan, D, decision.ops, question.wants, wait=not examined)
+        report_plan(plan)
+        D = ops.upload(A, copy=not wants.overwrite)
+        run(plan, D, ops, wants, wait=not examined)
         if examined:
             series.check(D, semiring, seen)
     except DivergenceError:  # the full computation explains it
         return None
-    return D
+    return D, plan
+
+
+def decided(question: Question) -> bool:
+    """Whether there is an earlier decision for such a matrix."""
+    A = _matrix(question)
+    return A is not None and _key(A, question) in _decisions
 
 
 def remember(question: Question, plan: Plan) -> None:
-    """Cache the decision for a matrix closed unexamined, in one pivot block, or of sums."""
+    """Cache the decision for a matrix closed unexamined, small, in one pivot block, or of sums."""
+    if plan.engine != "dense" or plan.seconds > LONGEST or _matrix(question) is None:
+        return
     problem = question.problem
     examined = problem.may_diverge and (problem.semiring.idempotent or not SCALARS[problem.dtype].floating)
-    if problem.matrix is not question.source or problem.batch or examined or not problem.is_on_device:
+    if problem.matrix is not _matrix(question) or problem.batch or examined:
         return
     ops = problem.bind(question.wants)
-    if plan.engine == "dense" and ops.grain == 1 and (0 < plan.n <= plan.block or not problem.semiring.idempotent):
+    few = 0 < plan.n <= plan.block or (problem.device == "cpu" and plan.n) or not problem.semiring.idempotent
+    if ops.grain == 1 and few:
         if len(_decisions) >= DECISIONS:
             _decisions.clear()
-        decided = _decisions.setdefault(_key(problem.matrix, problem.semiring), {})
+        decided = _decisions.setdefault(_key(problem.matrix, question), {})
         decided[problem.nonnegative] = Decision(plan, ops)
 
 
-def _key(A: Array, semiring: Semiring) -> Values:
-    return semiring, A.dtype, A.shape, -1 if type(A) is np.ndarray else A.data.device_id
+def _matrix(question: Question) -> Array:
+    """The matrix of a question that asks for no more than its closure, uncopied; None if it has none."""
+    A, wants = question.source, question.wants
+    if isinstance(A, Graph):
+        whole = A.directed and A.nulls is None and not A.unit
+        A = A.dense if whole else None
+    if type(A) is np.ndarray:
+        suits = A.size <= ENTRIES
+    else:
+        suits = is_plain(A) and A.size <= ON_DEVICE and A.data.device_id == current()
+    # Integers that may saturate are refused where no table is asked for.
+    return A if suits and wants.plain and (wants.table or not SCALARS[A.dtype].integer) else None
+
+
+def _key(A: Array, question: Question) -> tuple[Any, ...]:
+    device = -1 if type(A) is np.ndarray else A.data.device_id
+    return question.semiring, A.dtype, A.shape, device, question.wants.overwrite

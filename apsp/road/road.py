@@ -10,12 +10,15 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.host.compiling import Missing, expected, uncounted
 from semiring.host.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.host.memory import LEAST, available, granted, require, shown
@@ -26,17 +29,18 @@ from ..io.display import bars, output
 from ..io.graph import Graph
 from . import engines
 from .engines import pruned
-from .engines.base import Engine, Kind
+from .engines.base import Engine, Kind, planned
+from .engines.dense import Dense
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
 from .log import PATIENCE, Watch, report_plan
 from .plans import Plan
 from .problem import ROUTES, on_device_of
 from .question import Question
+from .repeated import remember, repeat
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """An engine, its plan, and the seconds until it could answer."""
 
     engine: Engine
@@ -61,9 +65,13 @@ def choose(question: Question) -> Plan:
     if wants.packed:  # all its engines take both
         spread = bounded = False
     if wants.engine == "auto" and not wants.ordered:
-        listed = question.listed or question.picks or wants.packed
         shape = getattr(getattr(question.source, "dense", question.source), "shape", ()) or (0,)  # of a matrix
-        kinds = engines.kinds(gpus=spread, limits=bounded, listed=listed, large=shape[-1] >= engines.MANY)
+        kinds = engines.candidates(
+            gpus=spread, limits=bounded, listed=question.listed or question.picks or wants.packed,
+            large=shape[-1] >= engines.MANY, numbers=not (question.semiring.boolean or wants.packed),
+            scheduled=wants.scheduled, saved=wants.limits is not None and wants.limits.checkpoint is not None,
+            device=question.device if question.is_graph else "",
+        )  # fmt: skip
         little = _at_once(question, kinds) if len(kinds) > 1 else None
         found, reason = [little] if little else _offers(question, kinds), "the least predicted"
     else:
@@ -73,32 +81,39 @@ def choose(question: Question) -> Plan:
         if not kind.schedules and made:
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
             hint = "Leave hub_labels out: pairs are answered without them too." if wants.hub_labels else hint
-            plan = found[0].plan
-            assert plan is not None
-            require(found[0].bytes, plan.device, where=wants.where, hint=hint)
-            require(plan.host_bytes, where=wants.where, hint=hint)
+            (only,) = found
+            require(only.bytes, _device(question, only), where=wants.where, hint=hint)
+            require(only.host_bytes, where=wants.where, hint=hint)
     best = found[0]
     if len(found) > 1 or (bounded and not _within(question, best)):
-        fitting = (e for e in sorted(found, key=lambda e: _cost(e, question)) if _within(question, e))
-        least = next(fitting, None)  # the system is not asked about the others
-        if least is None:
-            raise _too_large(question, found)
-        best = least
-    assert best.plan is not None
+        best = _least(question, found)
     plan = best.plan
-    if best.kernels:
+    if plan is not None and best.kernels:
         plan = replace(plan, kernels=best.kernels, compiling=best.compiling)
-    if plan.block and len(found) == 1:
+    if plan is not None and plan.block and len(found) == 1:
         return plan
-    if len(kinds) > 1 and not (little or engines.get(plan.engine).compiles) and _others_compile(kinds, question):
+    if len(kinds) > 1 and not (little or engines.get(best.engine).compiles) and _others_compile(kinds, question):
         reason += "; others would compile first"
-    why = plan.reason if plan.block else reason + plan.reason
-    return replace(plan, reason=why, considered=tuple(replace(e, plan=None) for e in found))
+    considered = tuple([replace(e, plan=None) if e.plan else e for e in found])
+    if plan is None:
+        return planned(question, best, reason, considered)
+    return replace(plan, reason=plan.reason if plan.block else reason + plan.reason, considered=considered)
+
+
+def _least(question: Question, found: list[Estimate]) -> Estimate:
+    """The estimate of least cost that fits; the system is not asked about the others."""
+    for estimate in sorted(found, key=lambda e: _cost(e, question)):
+        if _within(question, estimate):
+            return estimate
+    raise _too_large(question, found)
 
 
 def answer(question: Question) -> Answer:
     """Plan, report and open the engine; raises as `shortest_paths` and `closure`."""
     start = perf_counter() - uncounted.seconds
+    if question.wants.plain and (repeated := repeat(question)) is not None:
+        D, plan = repeated
+        return Answer(Dense(D), plan, perf_counter() - uncounted.seconds - start)
     if question.wants.on_negative_cycle != "raise":
         pruned.check(question)
     try:
@@ -112,6 +127,8 @@ def answer(question: Question) -> Answer:
     wants = question.wants
     if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None or wants.ends is not None):
         engine = _part(question, engine)
+    if wants.plain:
+        remember(question, plan)
     seconds = perf_counter() - uncounted.seconds - start if engine.seconds is None else engine.seconds
     return Answer(engine, plan, seconds)
 
@@ -133,7 +150,8 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
         token = expected.set(lambda: _expected(kind, question))
         try:
             engine = kind.open(question, plan)
-            plan = plan if engine.dtype == plan.dtype else replace(plan, dtype=engine.dtype.name)
+            computed = SCALARS[engine.dtype].name
+            plan = plan if computed == plan.dtype else replace(plan, dtype=computed)
         finally:
             expected.reset(token)
         if not kind.compiles:
@@ -149,7 +167,7 @@ _uncompiled: defaultdict[str, float] = defaultdict(float)
 
 def _expected(kind: Kind, question: Question) -> tuple[str, Missing]:
     """The subject of compilation, as backends name it, and its kernels."""
-    return f"{question.semiring.name} in {question.dtype}", question.missing(kind.compiles)
+    return f"{question.semiring.name} in {SCALARS[question.dtype].name}", question.missing(kind.compiles)
 
 
 def _charged(kind: Kind, question: Question) -> float:
@@ -178,20 +196,12 @@ def _offer(kind: Kind, question: Question) -> Estimate:
 
 def _others_compile(kinds: tuple[Kind, ...], question: Question) -> bool:
     """Whether a kind that could answer lacks compiled kernels."""
-    return any(question.missing(kind.compiles).kernels and not kind.refuses(question) for kind in kinds)
+    return any([question.missing(kind.compiles).kernels and not kind.refuses(question) for kind in kinds])
 
 
 def _looks(kind: Kind, question: Question) -> float:
     """Seconds of a kind's estimate and compilation: a lower bound of its cost."""
     return kind.looks(question) + _charged(kind, question)
-
-
-def _unfit(kind: Kind, question: Question) -> bool:
-    """Whether a kind lacks the requested schedule, device or checkpoint."""
-    wants = question.wants
-    if kind.writes_rows and wants.limits is not None and wants.limits.checkpoint is not None:
-        return True
-    return (wants.scheduled and not kind.schedules) or (question.is_graph and question.device not in kind.devices)
 
 
 def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
@@ -243,41 +253,36 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
 def _at_once(question: Question, kinds: tuple[Kind, ...]) -> Estimate | None:
     """The estimate of a kind too cheap for others to be worth estimating, or None."""
     for kind in kinds:
-        little = kind.at_once(question)
-        if little and not (kind.on_request_only or _unfit(kind, question) or kind.refuses(question)):
+        little = kind.at_once(question) if kind.at_once else None
+        if little and not kind.refuses(question):
             return little
     return None
 
 
 def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     """The estimates of kinds that can answer; slow estimates only if worthwhile."""
-    if len(kinds) > 1:
-        kinds = tuple(kind for kind in kinds if not kind.on_request_only and not _unfit(kind, question))
     if len(kinds) == 1:
         return [_offer(kinds[0], question) if question.wants.dry else kinds[0].estimate(question)]
-    found: list[Estimate] = []
-    shares: list[float] = []
+    found: list[tuple[float, Estimate]] = []
     refusal: MemoryNeeded | None = None
-    for looks, kind in sorted(((_looks(k, question), k) for k in kinds), key=lambda pair: pair[0]):
-        if math.isinf(looks):
-            continue
-        # Skipped if an engine that takes no longer than this estimate is known to fit.
-        if any(s <= looks and _within(question, e) for s, e in zip(shares, found, strict=True)):
-            continue
+    # A kind whose estimate takes longer than an engine that is known to fit is skipped, and all after it.
+    for looks, _, kind in sorted([(_looks(k, question), k.name, k) for k in kinds]):
+        if math.isinf(looks) or any([share <= looks and _within(question, e) for share, e in found]):
+            break
         if kind.refuses(question):
             continue
         try:
-            found.append(_offer(kind, question))
+            estimate = _offer(kind, question)
         except MemoryNeeded as error:  # not even the estimate fits
             refusal = error
             continue
         # Rows alone may need much less than the matrix.
         share = 1.0 if question.picks else kind.share
-        shares.append(share * (found[-1].seconds - found[-1].spent) + _charged(kind, question))
+        found.append((share * (estimate.seconds - estimate.spent) + _charged(kind, question), estimate))
     if not found:
         assert refusal is not None
         raise refusal
-    return sorted(found, key=lambda e: e.engine)
+    return sorted([estimate for _, estimate in found], key=attrgetter("engine"))
 
 
 def _within(question: Question, estimate: Estimate) -> bool:
@@ -285,7 +290,7 @@ def _within(question: Question, estimate: Estimate) -> bool:
     limit = getattr(question.wants.limits, "memory", None)
     if limit is not None and estimate.bytes > limit and engines.get(estimate.engine).writes_rows:
         return False
-    return _fits(question, estimate.bytes, _device(estimate))
+    return _fits(question, estimate.bytes, _device(question, estimate))
 
 
 def _fits(question: Question, needed: int, device: str) -> bool:
@@ -301,13 +306,12 @@ def _free(question: Question) -> Callable[[str], int | None]:
     return cache(available)
 
 
-def _device(estimate: Estimate) -> str:
-    assert estimate.plan is not None
-    return estimate.plan.device
+def _device(question: Question, estimate: Estimate) -> str:
+    return question.device if estimate.plan is None else estimate.plan.device
 
 
 def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
-    device = _device(found[0])
+    device = _device(question, found[0])
     limit = getattr(question.wants.limits, "memory", None)
     free = available(device) if limit is None else limit
     needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
@@ -324,8 +328,10 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
 def _part(question: Question, engine: Engine) -> Part | Found:
     """The requested rows and columns; computed now if the engine would repeat searches."""
     wants = question.wants
-    ends = np.arange(question.n) if wants.ends is None else wants.ends
-    i, j = (every if x is None else x for every, x in ((np.arange(len(ends)), wants.sources), (ends, wants.targets)))
+    i = wants.sources
+    if i is None:
+        i = np.arange(question.n if wants.ends is None else len(wants.ends))
+    j = wants.ends if wants.targets is None else wants.targets
     limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
     part = Part(engine, i, j, limit)
     return Found(part) if engine.repeats and wants.partial and not wants.table else part

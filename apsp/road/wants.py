@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
+from semiring.algebra.records import Semiring
+from semiring.algebra.survey import Survey
 from semiring.host.types import Fields
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
-from ..io.graph.nulls import Nulls
+from ..io.graph.nulls import Nulls, refuse_ambiguous, warn_of_ambiguous
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,15 @@ class Wants(Request):
     on_negative_cycle: str = "raise"
     dry: bool = False
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether nothing is asked for but all distances, perhaps in place."""
+        own = vars(self)
+        for name, default in _PLAIN.items():  # by identity, as some are arrays
+            if own[name] is not default:
+                return False
+        return not (self.options or self.nulls)
+
     @property
     def partial(self) -> bool:
         return self.sources is not None or self.targets is not None
@@ -94,3 +106,14 @@ class Wants(Request):
     @property
     def scheduled(self) -> bool:
         return self.schedule != "auto" or self.block is not None
+
+    def report_zeros(self, seen: Survey, semiring: Semiring) -> None:
+        """Warn (for a table) or raise DomainError if a survey found ambiguous zeros."""
+        report = warn_of_ambiguous if self.table else refuse_ambiguous
+        report(seen, semiring, where=self.where)
+
+
+#: The request for all distances, and its fields that say more than for whom.
+WANTS = Wants(where="closure", table=True)
+_FREE = "where", "table", "remembers", "overwrite", "nulls", "options"
+_PLAIN = {name: default for name, default in vars(WANTS).items() if name not in _FREE}

@@ -136,7 +136,10 @@ def _check_domain(
     A: Array, least: float, greatest: float, semiring: Semiring, where: str, first: tuple[int, ...]
 ) -> None:
     low, high = semiring.domain
-    closed = SCALARS[A.dtype].integer  # ends stand for infinities, and open ends exclude nothing
+    if low < least and greatest < high:
+        return
+    # An integer dtype has no infinities of its own: its ends stand for them, and open ends exclude nothing.
+    closed = SCALARS[A.dtype].integer
     below = least < low or (semiring.open_low and least == low and not closed)
     above = greatest > high or (semiring.open_high and greatest == high and not closed)
     if below or above or math.isnan(least) or math.isnan(greatest):

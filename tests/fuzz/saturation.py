@@ -23,8 +23,8 @@ import semiring
 from apsp import closure, shortest_paths
 from apsp.answers.result import Result
 from apsp.io.graph import Graph
-from apsp.road import question as asked
 from apsp.road import schedules
+from apsp.road.engines import dense
 from semiring.distributed import world
 from semiring.host.errors import DivergenceError, DomainError, DTypeError
 
@@ -71,9 +71,9 @@ class Lengths:
 
 def case(draw: Draw) -> None:
     """One graph, and questions about it; the automatic choice at times takes a few vertices for many."""
-    few = draw.pick((asked.FEW, 0))
-    draw.note(few=few)
-    with mock.patch.object(asked, "FEW", few):
+    closed = draw.pick((dense.CLOSED, 0))
+    draw.note(closed=closed)
+    with mock.patch.object(dense, "CLOSED", closed):
         draw.pick((_paths, _paths, _closure, _update, _closure, _factors))(draw)
 
 

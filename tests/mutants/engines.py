@@ -230,8 +230,8 @@ MUTANTS = [
     Mutant(
         "theirs-is-ours",
         "apsp/road/problem.py",
-        "return taken, Memory.OWNED if taken.made else Memory.READ_ONLY",
-        "return taken, Memory.OWNED",
+        "Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared",
+        "Memory.OWNED, undeclared",
         "tests/test_closure.py::test_every_layout_of_memory",
         "The caller's matrix is written to.",
     ),
@@ -287,8 +287,8 @@ MUTANTS = [
     Mutant(
         "hops-beyond-the-dtype",
         "apsp/road/engines/hops.py",
-        "if counted or max(question.longest, question.n) <= most:",
-        "if counted or question.longest <= most:",
+        "if counted or max(question.arcs.longest, question.n) <= most:",
+        "if counted or question.arcs.longest <= most:",
         "tests/test_engines.py::test_few_edges_among_more_vertices_than_a_dtype_counts",
         "Hops up to n that are weighed afterwards do not fit the dtype.",
     ),

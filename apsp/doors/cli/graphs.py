@@ -105,7 +105,7 @@ def read_vertices(graph: Graph, table: Path | None, options: Fields, ends: tuple
 
     Otherwise, for a large graph, the `ends` become the only source and target.
     """
-    from ...road.question import FEW
+    from ...road.engines.base import FEW
 
     if table is not None:
         if options["sources"] is not None or options["targets"] is not None:

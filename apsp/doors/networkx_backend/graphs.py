@@ -17,6 +17,7 @@ from semiring.host.types import Label, Scalar, Weight
 
 from ...csgraph.conversion import FLOAT, Network
 from ...csgraph.engines import Options, distances
+from ...road.arcs import SINGLE
 
 #: {node: distance} from one source, and {source: such a dict}.
 Lengths = dict[Label, Scalar]
@@ -108,7 +109,7 @@ class Arcs:
 
     def network(self, dtype: np.dtype = FLOAT) -> Network:
         weights = self.weights.astype(dtype, copy=False)
-        return Network(self.n, dtype, tails=self.tails, heads=self.heads, weights=weights)
+        return Network(self.n, dtype, ends=self.tails, heads=self.heads, weights=weights)
 
     @cached_property
     def dtype(self) -> np.dtype:
@@ -122,7 +123,8 @@ class Arcs:
         return Ranking(min_plus, (self.tails, self.heads, self.weights), self.n, where="shortest_simple_paths")
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
-        return distances(self.network(self.dtype), sources, Options()).astype(dtype, copy=False)
+        network = self.network(self.dtype if sources is None or len(sources) >= SINGLE else FLOAT)
+        return distances(network, sources, Options()).astype(dtype, copy=False)
 
     def blocks(
         self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT

@@ -69,7 +69,7 @@ def should_run(name: str, args: Values, kwargs: Fields) -> bool | str:
     n = len(graph)
     arcs = graph.number_of_edges() * (1 if graph.is_directed() else 2) if hasattr(graph, "number_of_edges") else 0
     sources = _sources(name, args, kwargs, n)
-    in_networkx, here = estimates.networkx(n, arcs, sources, matrix=name.startswith("floyd_warshall"))
+    in_networkx, here = estimates.networkx(n, arcs, sources, name)
     if here > in_networkx:
         return f"it is predicted to take {1e3 * in_networkx:.2g} ms in NetworkX and {1e3 * here:.2g} ms here"
     needed, free = BYTES_PER_PAIR * n * n, available("cpu")

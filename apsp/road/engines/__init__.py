@@ -32,7 +32,7 @@ from functools import cache
 from ..registry import records
 from .base import MANY, Engine, Kind
 
-__all__ = ["MANY", "Engine", "Kind", "get", "kinds", "names"]
+__all__ = ["MANY", "Engine", "Kind", "candidates", "get", "kinds", "names"]
 
 
 @cache
@@ -48,7 +48,20 @@ def get(name: str) -> Kind:
 
 
 @cache
-def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True, large: bool = True) -> tuple[Kind, ...]:
-    """Engines for one place or ranks, with limits or without, for edges (`listed`) or a matrix; `large` ones too."""
-    every = (get(name) for name in names() if large or not get(name).large)
+def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True) -> tuple[Kind, ...]:
+    """Engines for one place or ranks, with limits or without, for edges (`listed`) or a matrix."""
+    every = map(get, names())
     return tuple(k for k in every if k.gpus == gpus and k.limits in (None, limits) and (listed or k.matrices))
+
+
+@cache
+def candidates(
+    *, gpus: bool, limits: bool, listed: bool, large: bool, numbers: bool, scheduled: bool, saved: bool, device: str
+) -> tuple[Kind, ...]:
+    """Engines to choose from: for matrices with many vertices (`large`), numbers, schedules, checkpoints, a device."""
+    return tuple(
+        kind
+        for kind in kinds(gpus=gpus, limits=limits, listed=listed)
+        if (large or not kind.large) and (kind.numbers or not numbers) and (kind.schedules or not scheduled)
+        if not (kind.on_request_only or (saved and kind.writes_rows)) and (not device or device in kind.devices)
+    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.pickling import uncached
-from semiring.host.devices import host, to_device
+from semiring.host.devices import host, module, to_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, Blocks, Fields, Scalar
@@ -35,6 +37,12 @@ Asked = np.ndarray | Callable[[slice], np.ndarray]
 BLOCK = 64
 #: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
 MANY = 1024
+#: Seconds not worth saving by estimates of other engines.
+MOMENT = 6e-4
+#: Maximum n of a matrix of which few arcs are given that is closed without counting them.
+FEW = 256
+#: Mean degree from which elimination structures are not cached, and a matrix is as fast as a list of arcs.
+MANY_ARCS = 16
 
 
 Changed = tuple["Engine", np.ndarray, np.ndarray]
@@ -51,7 +59,8 @@ def placed(blocks: Blocks) -> Iterator[tuple[slice, Array]]:
 class Engine(ABC):
     """A table of distances, shape (rows, columns), whose parts are computed or read on demand.
 
-    Positions count from 0; entries are exact, in `dtype`, and the semiring's zero for no path. `all_pairs` is the table
+    Positions count from 0; entries are exact, in `dtype`, and the semiring's zero for no path. `device` has the table
+    and blocks of its rows. `all_pairs` is the table
     of all pairs that this is a part of, or itself. `in_memory`: `table` is free. `stored`: all entries are, in memory
     or on disk. Worse distances than `limit` are no path. `repeats`: each request of a row searches again; `renews`: it
     can answer for other weights of the same edges. `seconds` is the time of the closure, None where planning is part of
@@ -61,6 +70,7 @@ class Engine(ABC):
     """
 
     name = ""
+    device = "cpu"
     shape: tuple[int, int]
     dtype: np.dtype
     in_memory = False
@@ -165,6 +175,16 @@ class Engine(ABC):
                 out[here] = host(D.take(to_device(j, "cuda"), axis=1))
         return out
 
+    def part(self, i: np.ndarray, j: np.ndarray) -> Array:
+        """`block`, on the device of the table."""
+        if self.device == "cpu" or not len(i):
+            return self.block(i, j)
+        out, columns = None, to_device(j, self.device)
+        for here, D in placed(self.rows(i)):
+            out = module(D).empty((len(i), len(j)), self.dtype) if out is None else out
+            out[here] = D.take(columns, axis=1)
+        return out
+
     def panels(self, *, columns: bool = False) -> Blocks:
         """All rows (or columns) as transposed panels in any order: positions (k,), panel[:, q] = line q."""
         if columns:
@@ -195,6 +215,7 @@ class Engine(ABC):
         """All entries, on their device; raises MemoryNeeded, which suggests `rows`."""
         require(
             self.shape[0] * self.shape[1] * self.dtype.itemsize + self.workspace,
+            self.device,
             where="distances",
             hint="Stream them by rows(), look at all by reduce(), or write them by save('d.npy'): none of these holds "
             "them all, nor do distance(u, v) and path(u, v).",
@@ -231,16 +252,16 @@ class Kind:
 
     `name` is that in `engine=`, and of its file. `estimate(question)` returns an `Estimate` with its plan, as `offer`
     makes; `open(question, plan)` the `Engine`; `refuses(question)` the reason, as a predicate after its name, or "";
-    `looks(question)` the seconds of the estimate itself, ∞ if made only on request; `at_once(question)` an estimate
-    from counts alone, if too small for others to be worth estimating, else None. Estimates of other engines may take
-    `share` of its seconds.
+    `looks(question)` the seconds of the estimate itself, ∞ if made only on request; `at_once(question)`, if any, an
+    estimate from counts alone, if too small for others to be worth estimating, else None. Estimates of other engines
+    may take `share` of its seconds.
 
-    `matrices`: it takes matrices that are no graphs (`closure`). `packed`: it answers `transitive_closure`. `large`: it
-    needs at least MANY vertices. It takes a schedule and block (`schedules`), an elimination order (`orders`), several
-    ranks (`gpus`; then `gpus=` selects it). `limits`: memory=, checkpoint= and output= select it exclusively; None for
-    either way: rows are written as found, without checkpoints, and the planner enforces memory=. `answers_to` names an
-    engine that includes this one; `on_request_only` ones are never chosen automatically; `compiles` is the work of
-    `Backend.missing` whose kernels it calls, "" for none.
+    `matrices`: it takes matrices that are no graphs (`closure`). `packed`: it answers `transitive_closure`; `numbers`:
+    it takes others than truth values. `large`: it needs at least MANY vertices. It takes a schedule and block
+    (`schedules`), an elimination order (`orders`), several ranks (`gpus`; then `gpus=` selects it). `limits`: memory=,
+    checkpoint= and output= select it exclusively; None for either way: rows are written as found, without checkpoints,
+    and the planner enforces memory=. `answers_to` names an engine that includes this one; `on_request_only` ones are
+    never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it calls, "" for none.
     """
 
     name: str
@@ -248,11 +269,12 @@ class Kind:
     open: Callable[[Question, Plan], Engine]
     refuses: Callable[[Question], str] = lambda question: ""
     looks: Callable[[Question], float] = lambda question: 0.0
-    at_once: Callable[[Question], Estimate | None] = lambda question: None
+    at_once: Callable[[Question], Estimate | None] | None = None
     share: float = 1.0
     devices: tuple[str, ...] = ("cpu",)
     matrices: bool = False
     packed: bool = False
+    numbers: bool = True
     large: bool = False
     schedules: bool = False
     orders: bool = False
@@ -268,6 +290,23 @@ class Kind:
         return self.limits is None and not self.gpus
 
 
+def counting(question: Question) -> float:
+    """Seconds to list and count the arcs; ∞ if a matrix exists."""
+    if question.semiring.boolean or not (question.listed or question.picks) or _saturates(question):
+        return math.inf
+    if question.wants.partial:
+        return 0 if question.listed else estimates.listing(question.n)
+    return estimates.counting(question.n, question.graph.edge_count)
+
+
+def _saturates(question: Question) -> bool:
+    """Whether an integer table that may saturate is wanted, as documented for matrix closures."""
+    dtype, wants = question.dtype, question.wants
+    if not wants.table or wants.remembers or not SCALARS[dtype].integer or not question.semiring.mul.saturating:
+        return False
+    return bool(question.arcs.longest >= SCALARS[dtype].high)
+
+
 def offer(
     question: Question,
     estimate: Estimate,
@@ -280,30 +319,39 @@ def offer(
     in_place: bool = False,
     table: int = 0,
 ) -> Estimate:
-    """An estimate with its plan for an engine without a matrix, including memory for results made at once.
+    """An estimate for an engine without a matrix, including memory for results made at once.
 
     `pairs` counts the work until the first distance (default: all), `panels` bytes of workspace, `block` rows found
     together. `table` is the bytes of a table beside a matrix, freed before predecessors; `in_place`: it overwrites it.
     """
-    wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
+    wants, made, routes = question.wants, 0, 0
     if wants.stored:
-        made += rows_held(question.n, size)
+        made += rows_held(question.n, question.dtype.itemsize)
     if table:
         made += 0 if in_place else table
-    elif wants.table and not (question.columns or wants.stored):
-        made += question.entries * size + panels
+    elif wants.table and not (wants.partial or wants.stored):
+        made += math.prod(question.shape) * question.dtype.itemsize + panels
     if wants.paths:
-        part = question.entries if wants.partial else 0
-        arcs = 0 if table else len(question.arcs[0])
+        part, size = math.prod(question.shape) if wants.partial else 0, question.dtype.itemsize
+        arcs = 0 if table else len(question.arcs.listed[0])
         routes = estimates.predecessors(question.n, size, arcs, table=table > 0, matrix=False, block=block) + 4 * part
     on_host = question.device != "cpu"  # the predecessors are on the host in any case
     taken = estimate.bytes + made
     if not on_host:
         taken = max(taken, table + routes) if table else taken + routes
-    plan = Plan(
-        n=question.n, semiring=question.semiring.name, dtype=question.dtype.name, device=question.device,
-        schedule=schedule, block=0, variant="general", matrix_bytes=taken, workspace_bytes=0,
-        seconds=estimate.seconds if pairs is None else estimate.start, reason=note, beside_bytes=taken,
-        pairs=estimate.pairs if pairs is None else pairs, engine=estimate.engine, host_bytes=routes if on_host else 0,
+    return Estimate(
+        estimate.engine, estimate.pairs, taken, estimate.seconds, estimate.start, estimate.row, None, estimate.spent,
+        schedule=schedule, note=note, host_bytes=routes if on_host else 0, pairs_before=pairs,
     )  # fmt: skip
-    return replace(estimate, bytes=taken, plan=plan)
+
+
+def planned(question: Question, taken: Estimate, reason: str = "", considered: tuple[Estimate, ...] = ()) -> Plan:
+    """The plan of an engine without a matrix."""
+    first = taken.pairs_before
+    return Plan(
+        n=question.n, semiring=question.semiring.name, dtype=SCALARS[question.dtype].name, device=question.device,
+        schedule=taken.schedule, block=0, variant="general", matrix_bytes=taken.bytes, workspace_bytes=0,
+        seconds=taken.seconds if first is None else taken.start, reason=reason + taken.note, beside_bytes=taken.bytes,
+        pairs=taken.pairs if first is None else first, engine=taken.engine, considered=considered,
+        host_bytes=taken.host_bytes, kernels=taken.kernels, compiling=taken.compiling,
+    )  # fmt: skip

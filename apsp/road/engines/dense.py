@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semiring.algebra.dtypes import SCALARS
-from semiring.algebra.survey import Survey
 from semiring.dense.changes import follow
 from semiring.host.devices import host, module, on_device, to_device
 from semiring.host.errors import SemiringError
@@ -20,9 +19,9 @@ from ...big.large.sources import Source
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan, make_plan
-from ..problem import Memory, Problem
+from ..problem import ROUTES, Memory, Problem
 from ..solve import solve
-from .base import BLOCK, Engine, Kind
+from .base import BLOCK, MOMENT, Engine, Kind
 from .packed import closed_uncondensed, plan_of_all
 from .saturation import refuse_saturated
 
@@ -32,6 +31,13 @@ if TYPE_CHECKING:
     from ...io.graph import Graph
     from ..question import Question
 
+#: Seconds of a closure below which counting the arcs, and comparing engines, would take as long.
+CLOSED = 2 * MOMENT
+#: Instead of a matrix that does not fit.
+SPARSE = (
+    "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller dtype, or "
+    "transitive_closure if only reachability matters."
+)
 #: Most arcs of an update, by vertex.
 EACH = 4
 
@@ -46,6 +52,7 @@ class Dense(Engine):
     def __init__(self, matrix: Array, seconds: float | None = None) -> None:
         self.matrix, self.seconds = matrix, seconds
         self.shape, self.dtype = matrix.shape, np.dtype(getattr(matrix, "dtype", bool))
+        self.device = device_of(matrix)
 
     def renewed(self, graph: Graph, before: Graph, semiring: Semiring) -> Dense | None:
         """A copy in which what changes is computed anew."""
@@ -93,7 +100,10 @@ class Dense(Engine):
         return host(self._gathered(i, j))
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return host(self._gathered(i[:, None], j))
+        return host(self.part(i, j))
+
+    def part(self, i: np.ndarray, j: np.ndarray) -> Array:
+        return self._gathered(i[:, None], j)
 
     def _gathered(self, *index: np.ndarray) -> Array:
         xp = module(self.matrix)
@@ -127,7 +137,7 @@ def _planned(question: Question) -> tuple[Plan, int]:
         return _of_size(question), 0
     entering = 0.0
     if question.listed:  # no matrix yet: use its shape, and at most the weights
-        seen = Survey(0, 1, True) if question.counting == np.inf and not wants.dry else question.seen
+        seen = question.arcs.survey
         entering = estimates.entering(question.graph.edge_count)
     elif wants.dry and question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None:
         seen = Source.of(source, s, wants.dtype, where=wants.where).surveyed[0]
@@ -149,6 +159,14 @@ def _looks(question: Question) -> float:
     return estimates.closure(n, question.semiring, question.dtype, pairs=n**3, device=question.device, threads=threads)
 
 
+def _at_once(question: Question) -> Estimate | None:
+    """All pairs of a few vertices, which take no longer than counting."""
+    wants = question.wants
+    if not question.listed or wants.partial or wants.packed or question.semiring.boolean:
+        return None
+    return _estimate(question) if _looks(question) <= CLOSED and not question.missing("closure").kernels else None
+
+
 def _of_size(question: Question) -> Plan:
     """The plan for n vertices, assuming non-negative weights."""
     n, s, wants = question.n, question.semiring, question.wants
@@ -163,12 +181,14 @@ def _open(question: Question, plan: Plan) -> Engine:
     if question.wants.packed:
         return closed_uncondensed(question, plan)
     if question.listed:
+        hint = ROUTES if question.wants.paths else SPARSE
+        require(plan.beside_bytes, question.device, where=question.wants.where, hint=hint)
         question.forget()
     problem = question.problem
     if problem.seen.ambiguous:
-        question.report_zeros(problem.seen)
+        question.wants.report_zeros(problem.seen, question.semiring)
     far = SCALARS[problem.dtype].integer and not question.wants.table and problem.may_saturate
-    solved = solve(problem, question.wants, None if question.listed else plan)
+    solved = solve(problem, question.wants, plan)
     engine = Dense(solved.matrix, solved.seconds)
     if far:
         refuse_saturated(engine, question.graph.labels, question.semiring)
@@ -176,6 +196,6 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 ENGINE = Kind(
-    "dense", _estimate, _open, looks=_looks, share=0.1, devices=("cpu", "cuda"), matrices=True, packed=True,
-    schedules=True, answers_to="dense", compiles="closure",
+    "dense", _estimate, _open, looks=_looks, at_once=_at_once, share=0.1, devices=("cpu", "cuda"), matrices=True,
+    packed=True, schedules=True, answers_to="dense", compiles="closure",
 )  # fmt: skip

@@ -25,9 +25,10 @@ from semiring.sparse.order import even
 from ...io.graph import Graph
 from ...io.graph.reweighted import weights_of
 from .. import estimates
+from ..arcs import farthest, narrowed
 from ..convergence import saturation
 from ..estimates import Estimate
-from .base import Asked, Changed, Edges, Engine, Kind, offer
+from .base import MANY_ARCS, Asked, Changed, Edges, Engine, Kind, counting, offer
 from .bounds import Bounds
 from .structures import STRUCTURES
 
@@ -46,6 +47,8 @@ LOOKED_UP, PASSED = 32, 1 / 4
 AT_ONCE = 1 << 26
 #: Entries of a row above which the entire row is as fast.
 FEW = 64
+#: Maximum number of arcs whose structure is always cached: a few megabytes.
+REMEMBERED = 1 << 18
 
 
 #: Attributes shared with the engine of a few updated edges.
@@ -306,6 +309,13 @@ class Eliminated(Engine):
             return self._restored(host(pairs.entries(i[:, None], j)), i[:, None], j)
         return self._restored(self.elimination.block(i, j), i[:, None], j) if on_host else super().block(i, j)
 
+    def part(self, i: np.ndarray, j: np.ndarray) -> Array:
+        """Columns by batches, unless rows are fewer."""
+        on_device = self.elimination.on_device
+        if on_device is None or self.potential is not None or len(j) > len(i):
+            return super().part(i, j)
+        return on_device.part(i, j)
+
     def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
         from semiring.sparse import paths  # with numba
 
@@ -393,21 +403,29 @@ class Eliminated(Engine):
         return self.elimination.to_dense() if self.potential is None else super()._all()
 
 
+def remembers(question: Question) -> bool:
+    """Whether the structure is cached across questions."""
+    wants, count = question.wants, question.arcs.count
+    return (wants.remembers or (count <= REMEMBERED and not wants.ordered)) and count <= MANY_ARCS * question.n
+
+
 def analysis(question: Question) -> Analysis:
     """The symbolic structure of the question, of a previous engine, cached, or computed."""
     known = getattr(question.wants.like, "analysis", None)
     if known is not None:
         return known
     threads = question.wants.options.get("threads")
-    if question.remembers:
-        return STRUCTURES.of(*question.arcs[:2], question.n, threads)
-    return sparse.analyse(question.arcs[:2], question.n, order=question.wants.order, threads=threads)
+    if question.once(remembers):
+        return STRUCTURES.of(*question.arcs.listed[:2], question.n, threads)
+    return sparse.analyse(question.arcs.listed[:2], question.n, order=question.wants.order, threads=threads)
 
 
 def spent(question: Question) -> float:
     """Seconds spent on these arcs without a structure so far; ∞ if it is cached."""
-    looked_up = question.remembers and (question.wants.remembers or STRUCTURES.like(question.n, question.arc_count))
-    return STRUCTURES.spent(*question.arcs[:2]) if looked_up else 0.0
+    looked_up = question.once(remembers) and (
+        question.wants.remembers or STRUCTURES.like(question.n, question.arcs.count)
+    )
+    return STRUCTURES.spent(*question.arcs.listed[:2]) if looked_up else 0.0
 
 
 def eliminated(question: Question) -> Eliminated:
@@ -420,7 +438,7 @@ def eliminated(question: Question) -> Eliminated:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
         if dtypes.SCALARS[dtype].integer and s.mul.saturating and not _fits_integers(question, engine):
-            if question.narrowed:  # as previous weights were
+            if question.once(narrowed):  # as previous weights were
                 return eliminated(replace(question, wants=replace(question.wants, dtype=np.dtype(np.int64))))
             rows = engine.rows(np.arange(question.n))
             saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
@@ -443,13 +461,13 @@ def named(question: Question, error: DivergenceError) -> DivergenceError:
 
 def potentials(question: Question) -> np.ndarray:
     """Johnson potentials of the arcs; raises DivergenceError naming a cycle negative beyond rounding."""
-    arcs = Weighted(*question.arcs, question.graph.n, question.semiring)
+    arcs = Weighted(*question.arcs.listed, question.graph.n, question.semiring)
     return arcs.potentials(where="shortest_paths")
 
 
 def _engine(question: Question, *, check: bool = True, potential: np.ndarray | None = None) -> Eliminated:
     return Eliminated(
-        question.once(analysis), question.arcs[2], question.semiring, question.wants.options.get("threads"),
+        question.once(analysis), question.arcs.listed[2], question.semiring, question.wants.options.get("threads"),
         question.wants.order, check=check, potential=potential, device=question.device,
     )  # fmt: skip
 
@@ -457,17 +475,17 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
 def _fits_integers(question: Question, engine: Eliminated) -> bool:
     """Whether the integer dtype provably holds all distances; records the proof."""
     like = question.wants.like
-    engine.narrowed, engine.centre = question.narrowed, getattr(like, "centre", engine.centre)
-    if not question.narrowed:
-        engine.longest = question.longest
+    engine.narrowed, engine.centre = question.once(narrowed), getattr(like, "centre", engine.centre)
+    if not question.once(narrowed):
+        engine.longest = question.arcs.longest
     elif not getattr(like, "narrowed", False):
-        engine.centre = question.farthest[1]
-    return engine.holds or engine.proves(*question.arcs)
+        engine.centre = question.once(farthest)[1]
+    return engine.holds or engine.proves(*question.arcs.listed)
 
 
 def _reached(question: Question) -> saturation.Reach:
     """Reachability by the same elimination over the Boolean semiring."""
-    weights = question.arcs[2]
+    weights = question.arcs.listed[2]
     walked = weights != dtypes.zero(question.semiring, weights.dtype)
     E = Eliminated(question.once(analysis), walked, get("boolean"), question.wants.options.get("threads"))
     return lambda sources: np.concatenate([D for _, D in E.rows(sources)])
@@ -477,15 +495,17 @@ def _looks(question: Question) -> float:
     """Seconds of analysis over its allowed share (in vain if the graph fills in)."""
     # With cancellation, or ⊕ silent on its sums, only the matrix shows convergence.
     s = question.semiring
-    if math.isinf(question.counting) or not (s.idempotent or (s.series is not None and question.seen.nonnegative)):
+    if math.isinf(question.once(counting)) or not (
+        s.idempotent or (s.series is not None and question.arcs.survey.nonnegative)
+    ):
         return math.inf
-    if question.wants.remembers and not question.remembers:
+    if question.wants.remembers and not question.once(remembers):
         return math.inf
-    A = question.compressed
+    A = question.arcs.compressed
     orders = 2 if A is not None and even(A.indptr) else 1
-    counting = estimates.counting(question.n, question.graph.arc_count, orders)
-    worth = LOOK_IN_PLANE if question.near.planar else LOOK
-    return max(0.0, counting / worth - question.once(spent))
+    looks = estimates.counting(question.n, question.graph.arc_count, orders)
+    worth = LOOK_IN_PLANE if question.arcs.near.planar else LOOK
+    return max(0.0, looks / worth - question.once(spent))
 
 
 def estimate(question: Question) -> Estimate:
@@ -500,7 +520,7 @@ def estimate(question: Question) -> Estimate:
             found.cost, n, arcs, question.lines, size, threads=question.threads, vector=vector, known=known,
             orders=found.orders,
         )  # fmt: skip
-        if question.compressed is None:  # arcs both ways, and as they are put in order
+        if question.arcs.compressed is None:  # arcs both ways, and as they are put in order
             taken = replace(taken, bytes=taken.bytes + arcs * (24 + size))
     panels = 0
     if question.wants.table and question.device == "cpu":

@@ -226,7 +226,7 @@ def filled(question: Question, plan: Plan, fill: Callable[[], Array]) -> Dense:
     hint = "Leave engine out: another may hold less."
     require(plan.beside_bytes, plan.device, where=question.wants.where, hint=hint)
     if question.problem.seen.ambiguous:
-        question.report_zeros(question.problem.seen)
+        question.wants.report_zeros(question.problem.seen, question.semiring)
     start = clock()
     return Dense(fill(), clock() - start)
 

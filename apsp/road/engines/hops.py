@@ -18,7 +18,7 @@ from semiring.host.types import Array, Blocks
 
 from .. import estimates
 from ..estimates import Estimate
-from .base import Engine, Kind, offer
+from .base import Engine, Kind, counting, offer
 from .part import as_limit
 
 if TYPE_CHECKING:
@@ -103,19 +103,21 @@ def search(question: Question) -> str:
     if lengths is None or lengths.logarithmic or lengths.sign < 0 or not s.lengths:
         return ""
     # SciPy computes in float64; Johnson's lengths are up to twice as long.
-    seen = question.seen
-    if dtypes.SCALARS[question.dtype].integer and question.longest * (2 if seen.least < 0 else 1) >= 2.0**53:
+    seen = question.arcs.survey
+    if dtypes.SCALARS[question.dtype].integer and question.arcs.longest * (2 if seen.least < 0 else 1) >= 2.0**53:
         return ""
     if seen.least < 0:
         return "johnson"
-    alike = not question.arc_count or (seen.least == seen.greatest and 0 < seen.least < np.inf)
+    alike = not question.arcs.count or (seen.least == seen.greatest and 0 < seen.least < np.inf)
     return "breadth-first" if alike else "dijkstra"
 
 
 def searched(question: Question) -> Searched:
     wants = question.wants
     limit = None if wants.limit is None else as_limit(wants.limit)
-    return Searched(question.arcs, question.n, question.semiring, wants.options.get("threads"), question.device, limit)
+    return Searched(
+        question.arcs.listed, question.n, question.semiring, wants.options.get("threads"), question.device, limit
+    )
 
 
 def levels(question: Question) -> int:
@@ -133,21 +135,21 @@ def known_levels(question: Question) -> int:
 
 def _refuses(question: Question) -> str:
     """Refuse unequal weights, or a dtype too small for the longest path (integers of weight 1 are checked later)."""
-    dtype, seen = question.dtype, question.seen
+    dtype, seen = question.dtype, question.arcs.survey
     if question.once(search) == "breadth-first":
         record = dtypes.SCALARS[dtype]
         most = record.high - 1 if record.integer else 2.0 ** (np.finfo(dtype).nmant + 1)
         counted = record.integer and seen.least == seen.greatest == 1
-        if counted or max(question.longest, question.n) <= most:  # searches count up to n for any weight
+        if counted or max(question.arcs.longest, question.n) <= most:  # searches count up to n for any weight
             return ""
     return (
         f"finds shortest paths where all edges weigh the same, and {dtype} must hold the longest of them; got "
-        f"{question.semiring.name} of weights {question.seen.least:g} … {question.seen.greatest:g}"
+        f"{question.semiring.name} of weights {question.arcs.survey.least:g} … {question.arcs.survey.greatest:g}"
     )
 
 
 def _estimate(question: Question) -> Estimate:
-    engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs[0]), question.lines
+    engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs.listed[0]), question.lines
     size, deep, batch = question.dtype.itemsize, question.once(levels), engine.batch(lines)
     if question.device == "cuda":
         taken = estimates.hops_on_gpu(n, arcs, lines, size, deep, batch)
@@ -158,13 +160,13 @@ def _estimate(question: Question) -> Estimate:
 
 def _looks(question: Question) -> float:
     """At least the time to sort the arcs, needed to count levels, plus one level."""
-    counting, arcs = question.counting, question.graph.edge_count
-    if math.isinf(counting):
-        return counting
+    looks, arcs = question.once(counting), question.graph.edge_count
+    if math.isinf(looks):
+        return looks
     if question.device == "cuda":
-        return max(counting, estimates.adjacent(arcs))
+        return max(looks, estimates.adjacent(arcs))
     size, batch = question.dtype.itemsize, estimates.WORD
-    return max(counting, estimates.hops(question.n, arcs, question.lines, 0, size, 1, batch, question.threads).seconds)
+    return max(looks, estimates.hops(question.n, arcs, question.lines, 0, size, 1, batch, question.threads).seconds)
 
 
 ENGINE = Kind(

@@ -71,5 +71,5 @@ def _estimate(question: Question) -> Estimate:
 
 ENGINE = Kind(
     "indexed", _estimate, lambda question, plan: Packed(question.once(condensed), question.once(_index)),
-    refuses=_refuses, looks=_looks, devices=("cpu", "cuda"), packed=True, compiles="index",
+    refuses=_refuses, looks=_looks, devices=("cpu", "cuda"), packed=True, numbers=False, compiles="index",
 )  # fmt: skip

@@ -25,13 +25,16 @@ _INT64 = np.iinfo(np.int64)
 
 
 class Part(Engine):
-    """Rows `i` and columns `j` (int64) of a complete table; distances worse than the limit are no path."""
+    """Rows `i` and columns `j` (int64; None: all) of a table; distances worse than the limit are no path."""
 
-    def __init__(self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None) -> None:
+    def __init__(self, engine: Engine, i: np.ndarray, j: np.ndarray | None, limit: Limit | None = None) -> None:
+        whole = j is None
+        j = np.arange(engine.shape[1]) if j is None else j
         self.engine, self.i, self.j, self._limit = engine, i, j, limit
         self.limit = None if limit is None else limit.value
-        self.shape, self.dtype = (len(i), len(j)), engine.dtype
-        self._every = len(j) == engine.shape[1] and bool((j[1:] > j[:-1]).all())  # of n below n only 0 … n − 1 ascend
+        self.shape, self.dtype, self.device = (len(i), len(j)), engine.dtype, engine.device
+        # Of n below n only 0 … n − 1 ascend.
+        self._every = whole or (len(j) == engine.shape[1] and bool((j[1:] > j[:-1]).all()))
 
     @property
     def all_pairs(self) -> Engine:
@@ -70,10 +73,10 @@ class Part(Engine):
                 part = panel.take(xp.asarray(others), axis=0).take(xp.asarray(which), axis=1)
                 yield place[positions[which]], self._within(part)
 
-    def _all(self) -> np.ndarray:
-        """All entries; for all columns, rows are copied, except a single block that has them all."""
-        if not self._every:
-            return super()._all()
+    def _all(self) -> Array:
+        """All entries; for all columns on the host, rows are copied, except a single block that has them all."""
+        if self.device != "cpu" or not self._every:
+            return self._within(self.engine.part(self.i, self.j))
         out = None
         for here, D in placed(self.rows(np.arange(len(self.i)), 4 * BLOCK)):
             rows = host(D)

@@ -173,7 +173,7 @@ def reopened(question: Question, error: DivergenceError, opened: Open) -> Opened
 
 def _unbounded(question: Question, error: DivergenceError, opened: Open) -> Opened:
     """The engine with −∞ for a matrix or graph; for a batch, a table, matrix by matrix."""
-    s, A = question.semiring, None if question.is_graph else question.taken.array
+    s, A = question.semiring, None if question.is_graph else question.intake.taken.array
     plain = replace(question.wants, dtype=question.dtype, nulls=(), unweighted=False)
     if A is not None and A.ndim == 3:
         found = [_of_one(replace(question, source=M, wants=plain), opened) for M in A]
@@ -212,7 +212,7 @@ def _of_one(question: Question, opened: Open) -> Opened:
 
 def _arcs(question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tails, heads and weights of all arcs but those of zero weight."""
-    arcs = question.arcs if question.is_graph else listed(question.taken.array, question.semiring)
+    arcs = question.arcs.listed if question.is_graph else listed(question.intake.taken.array, question.semiring)
     there = arcs[2] != dtypes.zero(question.semiring, arcs[2].dtype)
     tails, heads, weights = (x[there] for x in arcs)
     return tails, heads, weights

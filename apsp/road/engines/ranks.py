@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +59,7 @@ def _estimate(question: Question) -> Estimate:
     else:
         n, dtype = question.n, question.dtype
         if wants.dry:  # no matrix is built for this
-            nonnegative = fast(question.seen, s, dtype, n) if question.listed else question.problem.nonnegative
+            nonnegative = fast(question.arcs.survey, s, dtype, n) if question.listed else question.problem.nonnegative
     ranks = solving.world_of(wants.gpus, wants.options)
     plan = solving.plan(n, s, dtype, ranks, wants, _on_host(question, n, dtype, ranks), nonnegative=nonnegative)
     return estimates.dense(replace(plan, engine=ENGINE.name), _made(question))
@@ -72,9 +74,9 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
     windows = not isinstance(source, (int, np.integer)) and question.once(_windows) is not None
     array = not isinstance(source, (int, np.integer, BitMatrix))
     if wants.table and wants.limits is None:
-        owned = listed or (array and not windows and question.memory is Memory.OWNED)
+        owned = listed or (array and not windows and question.intake.memory is Memory.OWNED)
         if owned:  # closed there, unless needed to name a cycle, which is known only later
-            seen = (question.seen if listed else question.problem.seen) if wants.dry else None
+            seen = (question.arcs.survey if listed else question.problem.seen) if wants.dry else None
             table = dense if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0
         else:
             table = 0 if wants.overwrite else dense
@@ -86,41 +88,43 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
             arcs = 0 if windows else source.arc_count
         else:
             arcs = n * n
-        after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + 4 * wants.partial * question.entries
+        after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + 4 * wants.partial * math.prod(
+            question.shape
+        )
     if wants.limits is not None or windows or listed:
         after += dense if wants.table and wants.limits.output is None else 0
         return OnHost(before=_SORTED * question.graph.edge_count if listed else 0, by_rows=True, after=after)
     if question.is_graph:
         converted = source.dense.dtype != dtype or source.unit or bool(source.nulls)
     else:
-        converted = array and question.memory is Memory.OWNED
+        converted = array and question.intake.memory is Memory.OWNED
     return OnHost(before=dense if converted else 0, after=after)
 
 
 def _made(question: Question) -> int:
     """Bytes of the matrix converted from the input, if any."""
-    owned = "_taken" in vars(question) and question.memory is Memory.OWNED
-    return int(question.taken.array.nbytes) if owned else 0
+    owned = "intake" in vars(question) and question.intake.memory is Memory.OWNED
+    return int(question.intake.taken.array.nbytes) if owned else 0
 
 
 def _open(question: Question, plan: Plan) -> Engine:
     from ...big.distributed import closing, solving
 
     s, wants, limits, begun = question.semiring, question.wants, question.wants.limits, clock()
-    ranks = solving.world_of(wants.gpus, wants.options)
+    ranks, report = solving.world_of(wants.gpus, wants.options), partial(wants.report_zeros, semiring=s)
     hint = ROUTES if wants.paths else "Use more machines, a smaller dtype, or overwrite=True."
     here = plan.beside_bytes if plan.device == "cpu" else plan.host_bytes
     require(here - ranks.processes_on_node * _made(question), where=wants.where, hint=hint)
     if wants.table and limits is None:
         bits = isinstance(question.source, BitMatrix)
-        A = question.source if bits else question.taken.array
+        A = question.source if bits else question.intake.taken.array
         D = closing.close(
             A, s, ranks, block=wants.block, overwrite=wants.overwrite,
-            owned=not bits and question.memory is Memory.OWNED, callback=wants.callback,
-            on_survey=(lambda seen: None) if bits or not question.null_undeclared else question.report_zeros,
+            owned=not bits and question.intake.memory is Memory.OWNED, callback=wants.callback,
+            on_survey=(lambda seen: None) if bits or not question.intake.null_undeclared else report,
         )  # fmt: skip
         return Dense(D, clock() - begun)
-    found = solving.closed(question.source, s, wants, ranks, question.report_zeros)
+    found = solving.closed(question.source, s, wants, ranks, report)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
     refuse_after(question, engine, question.once(_windows))
     engine.seconds = getattr(found, "seconds", clock() - begun)

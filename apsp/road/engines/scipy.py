@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +21,12 @@ from .. import estimates
 from ..convergence.saturation import too_far
 from ..estimates import Estimate
 from ..plans import Plan
-from .base import BLOCK, Engine, Kind, offer
+from .base import BLOCK, MOMENT, Engine, Kind, counting, offer
 from .hops import known_levels, search
 from .part import as_limit
 
 if TYPE_CHECKING:
+    from ..arcs import Arcs
     from ..question import Question
 
 #: Searches below which estimating costs more.
@@ -34,8 +35,6 @@ FEW = 16
 SAMPLED = 64
 #: Levels from which a search by weight competes for equal weights, and its `spread`.
 DEEP, ALIKE = 16, 0.3
-#: Seconds not worth saving by other estimates.
-MOMENT = 6e-4
 #: Passes over all arcs for ties between the nearest of several sources.
 PASSES = 32
 #: Seconds of a call into SciPy, and bytes of its rows, approximately.
@@ -295,45 +294,71 @@ def _estimate(question: Question) -> Estimate:
     """SciPy's searches from every source, or backwards from every target."""
     method, near, few = (
         question.once(search),
-        question.near,
-        question.lines < SAMPLED and question.compressed is not None,
+        question.arcs.near,
+        question.lines < SAMPLED and question.arcs.compressed is not None,
     )
     levels = int(near.deep(question.n)) if few else known_levels(question)
 
     def by(method: str, spread: float) -> Estimate:
         taken = estimates.searches(
-            question.n, question.arc_count, question.lines, question.columns, question.dtype.itemsize, method,
-            reach=question.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
-            ordered=question.picks, compressed=question.compressed is not None,
+            question.n, question.arcs.count, question.lines, question.columns, question.dtype.itemsize, method,
+            reach=question.arcs.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
+            ordered=question.picks, compressed=question.arcs.compressed is not None,
         )  # fmt: skip
         return offer(question, taken, method)
 
-    found = by(method, question.spread if method == "dijkstra" else 1.0)
+    found = by(method, question.arcs.spread if method == "dijkstra" else 1.0)
     if method != "breadth-first" or levels < DEEP:
         return found
     # Levels are counted in Python, one by one; if many, a search by weight is faster.
     return min(found, by("dijkstra", ALIKE), key=lambda estimate: estimate.seconds)
 
 
+@lru_cache(1024)
+def little(n: int, arcs: int, lines: int, columns: int, itemsize: int) -> Estimate | None:
+    """Searches by weight of a CSR matrix, if our engine could save a moment at most, by counts alone; else None."""
+    taken = estimates.searches(n, arcs, lines, columns, itemsize, "dijkstra", compressed=True)
+    ours = estimates.lanes(n, arcs, lines, columns, itemsize, 0.0, ordered=True)  # at least
+    return taken if taken.seconds - ours.seconds <= MOMENT else None
+
+
 def _at_once(question: Question) -> Estimate | None:
-    """A few searches by weight of a CSR matrix, if our engine could save a moment at most."""
-    wants, A = question.wants, question.compressed
-    if A is None or not wants.partial or wants.paths or wants.limits is not None:
+    """Searches by weight of a CSR matrix: a few, or fewer than any other engine could take as long as."""
+    wants, n, size = question.wants, question.n, question.dtype.itemsize
+    if not (wants.partial and question.listed) or wants.paths or wants.limits or question.arcs.compressed is None:
         return None
-    n, arcs, lines, size = question.n, question.arc_count, question.lines, question.dtype.itemsize
-    taken = estimates.searches(n, arcs, lines, question.columns, size, "dijkstra", compressed=True)
-    ours = estimates.lanes(n, arcs, lines, question.columns, size, 0.0, ordered=True)  # at least
-    if taken.seconds - ours.seconds > MOMENT or question.once(search) != "dijkstra":
+    taken, note = (
+        little(n, question.arcs.count, question.lines, question.columns, size),
+        "too little for a look at others",
+    )
+    if taken is None:
+        taken, note = before_others(question.arcs, question.columns), "no other can be faster"
+    if taken is None or question.once(search) != "dijkstra":
         return None
-    return offer(question, taken, "dijkstra", ", too little for a look at others")
+    return offer(question, taken, "dijkstra", f", {note}")
+
+
+def before_others(arcs: Arcs, columns: int) -> Estimate | None:
+    """Searches near the sources, if they take less than what other engines do at least by counts; else None."""
+    near, n, size, spread = arcs.near, arcs.graph.n, arcs.dtype.itemsize, arcs.spread
+    reach, asked = near.cut + near.few / max(1, n), (n, arcs.count, arcs.lines)
+    taken = estimates.searches(
+        *asked, columns, size, "dijkstra", compressed=True, reach=reach, width=near.width, followed=near.arcs,
+        spread=spread,
+    )  # fmt: skip
+    relaxed = estimates.guessed(n, arcs.count, reach, near.width, spread)
+    ours = estimates.lanes(*asked, 0, size, relaxed, ordered=True, followed=near.arcs, tried=False).seconds
+    closed = estimates.entering(arcs.count) + estimates.closure(n, arcs.semiring, arcs.dtype, pairs=n**3)
+    others = min(ours, estimates.ROAD + min(closed, estimates.least_elimination(n, arcs.count)))
+    return taken if taken.seconds - estimates.ROAD <= others else None  # a look at others takes as long
 
 
 def _open(question: Question, plan: Plan) -> Searches:
     """Open for all rows if none were requested; each is searched on demand."""
     wants, method = question.wants, plan.schedule
-    arcs = question.arcs if method == "johnson" or question.compressed is None else question.compressed
+    arcs = question.arcs.listed if method == "johnson" or question.arcs.compressed is None else question.arcs.compressed
     h = (
-        Weighted(*question.arcs, question.n, question.semiring).potentials(where=wants.where)
+        Weighted(*question.arcs.listed, question.n, question.semiring).potentials(where=wants.where)
         if method == "johnson"
         else None
     )
@@ -343,7 +368,8 @@ def _open(question: Question, plan: Plan) -> Searches:
 
 def _looks(question: Question) -> float:
     """Counting levels by our own search outweighs a few searches, except of a CSR matrix."""
-    looks, floating = question.counting, dtypes.SCALARS[question.dtype].floating and question.compressed is None
+    looks = question.once(counting)
+    floating = dtypes.SCALARS[question.dtype].floating and question.arcs.compressed is None
     if math.isinf(looks) or question.lines >= FEW or not floating or question.once(search) != "breadth-first":
         return looks
     return looks + estimates.adjacent(question.graph.edge_count)

@@ -18,7 +18,7 @@ from semiring.host.types import Array, Blocks, Fields
 
 from .. import estimates
 from ..estimates import Estimate
-from .base import BLOCK, Engine, Kind, offer
+from .base import BLOCK, Engine, Kind, counting, offer
 from .elimination import potentials
 from .part import as_limit
 from .scipy import lengths_of, narrowed, nearest
@@ -159,8 +159,8 @@ def wide(question: Question) -> np.dtype | None:
     dtype = question.dtype
     if not dtypes.SCALARS[dtype].integer or not question.semiring.mul.saturating:
         return dtype
-    seen, wider = question.seen, (np.dtype(np.int32), np.dtype(np.int64))
-    for most in (question.n * max(abs(seen.least), abs(seen.greatest)), question.longest):
+    seen, wider = question.arcs.survey, (np.dtype(np.int32), np.dtype(np.int64))
+    for most in (question.n * max(abs(seen.least), abs(seen.greatest)), question.arcs.longest):
         for d in wider:
             if d.itemsize >= dtype.itemsize and 2 * most < dtypes.SCALARS[d].high // 2:
                 return d
@@ -169,7 +169,7 @@ def wide(question: Question) -> np.dtype | None:
 
 def negative(question: Question) -> bool:
     """Whether an arc improves walks (a negative length)."""
-    lengths, seen = Lengths.of(question.semiring), question.seen
+    lengths, seen = Lengths.of(question.semiring), question.arcs.survey
     if lengths is None:
         return False
     best = seen.least if lengths.sign > 0 else seen.greatest
@@ -181,9 +181,9 @@ def _engine(question: Question) -> Relaxed:
     potential = potentials(question) if question.once(negative) else None
     assert dtype is not None
     limit = None if wants.limit is None or potential is not None else as_limit(wants.limit)
-    in_rows = question.compressed is not None and potential is None and dtype == question.dtype
+    in_rows = question.arcs.compressed is not None and potential is None and dtype == question.dtype
     return Relaxed(
-        question.compressed if in_rows else question.arcs, question.n, question.semiring, dtype,
+        question.arcs.compressed if in_rows else question.arcs.listed, question.n, question.semiring, dtype,
         wants.options.get("threads"), limit, question.graph.labels, potential, question.device,
     )  # fmt: skip
 
@@ -200,13 +200,15 @@ def batches(question: Question, arcs: int) -> int:
 
 def effort(question: Question) -> tuple[float, bool]:
     """Arcs relaxed by a batch of SAMPLED searches, and whether that is known (shallow tree, or trial) or guessed."""
-    n, arcs = question.n, question.arc_count
+    n, arcs = question.n, question.arcs.count
     count = batches(question, arcs)
     if not count or question.once(negative) or question.missing("searches").kernels:
-        near = question.near
-        shallow = estimates.in_shallow_tree(n, arcs, question.reach, near.levels)
-        spread = 1.0 if question.compressed is None else question.spread or 1.0  # equal weights are hops
-        return (shallow, True) if shallow else (estimates.guessed(n, arcs, question.reach, near.width, spread), False)
+        near = question.arcs.near
+        shallow = estimates.in_shallow_tree(n, arcs, question.arcs.reach, near.levels)
+        spread = 1.0 if question.arcs.compressed is None else question.arcs.spread or 1.0  # equal weights are hops
+        return (
+            (shallow, True) if shallow else (estimates.guessed(n, arcs, question.arcs.reach, near.width, spread), False)
+        )
     sources = np.random.default_rng(n).choice(n, (count, SAMPLED), replace=n < count * SAMPLED)
     searches = question.once(_engine).searches
     return sum(searches.effort(batch)[0] for batch in sources) / count, True
@@ -223,20 +225,20 @@ def _refuses(question: Question) -> str:
 
 def _looks(question: Question) -> float:
     """At least the time to sort the arcs; with a trial, its share of the total."""
-    if np.isinf(question.counting) or not searchable(question.semiring):
+    if np.isinf(question.once(counting)) or not searchable(question.semiring):
         return float("inf")
     arcs = question.graph.arc_count
     if question.device == "cuda":
         return estimates.ordering(arcs)  # sorted on the host; no trial
     n, size = question.n, question.dtype.itemsize
-    ordered = question.compressed is not None
+    ordered = question.arcs.compressed is not None
     least = estimates.lanes(n, arcs, question.lines, 0, size, 0.0, threads=question.threads, ordered=ordered).seconds
     few = estimates.relaxing(n, arcs, SAMPLED, size, estimates.guessed(n, arcs, 1.0))
     return max(least, few / (LOOK * 4)) if batches(question, arcs) else least
 
 
 def estimate(question: Question) -> Estimate:
-    n, arcs, lines = question.n, question.arc_count, question.lines
+    n, arcs, lines = question.n, question.arcs.count, question.lines
     dtype = question.once(wide)
     assert dtype is not None
     rounds = n if question.once(negative) else 0
@@ -246,7 +248,8 @@ def estimate(question: Question) -> Estimate:
     relaxed, tried = question.once(effort)
     taken = estimates.lanes(
         n, arcs, lines, question.columns, dtype.itemsize, relaxed, threads=question.threads, rounds=rounds,
-        ordered=question.compressed is not None, followed=question.near.arcs, tried=tried, hubs=tried and question.hubs,
+        ordered=question.arcs.compressed is not None, followed=question.arcs.near.arcs, tried=tried,
+        hubs=tried and question.arcs.hubs,
     )  # fmt: skip
     return offer(question, taken, "label-correcting")
 

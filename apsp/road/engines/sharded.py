@@ -25,10 +25,8 @@ class SharedSearches(Spread, Relaxed):
 
 def _estimate(question: Question) -> Estimate:
     found, ranks = searches.estimate(question.once(on_one)), ranks_of(question).grid.size
-    assert found.plan is not None
     seconds = found.seconds if question.wants.partial else found.seconds / ranks
-    found = replace(found, seconds=seconds, plan=replace(found.plan, seconds=seconds))
-    return spread(question, ENGINE.name, found)
+    return spread(question, ENGINE.name, replace(found, seconds=seconds))
 
 
 def _open(question: Question, plan: Plan) -> SharedSearches:

@@ -16,7 +16,7 @@ from semiring.host.types import Array, Blocks, Fields
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Asked, Edges, Engine, Kind
+from .base import Asked, Edges, Engine, Kind, planned
 from .elimination import Eliminated, eliminated
 
 if TYPE_CHECKING:
@@ -103,12 +103,11 @@ def on_one(question: Question) -> Question:
 
 def spread(question: Question, name: str, found: Estimate) -> Estimate:
     """One rank's estimate; on the host times the processes of a machine."""
-    ranks = ranks_of(question)
-    assert found.plan is not None
+    ranks, plan = ranks_of(question), planned(question.once(on_one), found)
     here = found.bytes * (ranks.processes_on_node if ranks.device == "cpu" else 1)
     plan = replace(
-        found.plan, engine=name, matrix_bytes=here, beside_bytes=here,
-        host_bytes=ranks.processes_on_node * found.plan.host_bytes,
+        plan, engine=name, matrix_bytes=here, beside_bytes=here,
+        host_bytes=ranks.processes_on_node * plan.host_bytes,
     )  # fmt: skip
     return replace(found, engine=name, bytes=here, plan=plan)
 

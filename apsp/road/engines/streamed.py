@@ -64,7 +64,7 @@ def _estimate(question: Question) -> Estimate:
 def _open(question: Question, plan: Plan) -> Engine:
     wants, large, begun = question.wants, question.once(_large), clock()
     large.check()
-    question.report_zeros(large.source.surveyed[0])
+    question.wants.report_zeros(large.source.surveyed[0], question.semiring)
     if large.ordinary:  # an output is all that the dense engine lacks
         source = question.source
         if isinstance(source, Graph):
@@ -94,7 +94,7 @@ def written(answered: Answer, limits: Limits, semiring: Semiring, callback: Call
     table = Table(engine.shape, engine.dtype, engine.blocks, (), (), semiring, callback)
     store = rows_as_store(table, limits.made_in, tile)
     store.sync()
-    return replace(answered, engine=Stored(store), seconds=answered.seconds + clock() - begun)
+    return answered._replace(engine=Stored(store), seconds=answered.seconds + clock() - begun)
 
 
 ENGINE = Kind(

@@ -169,5 +169,6 @@ ENGINE = Kind(
     devices=("cpu", "cuda"),
     schedules=True,
     packed=True,
+    numbers=False,
     compiles="closure",  # where components are closed by products
 )

@@ -30,7 +30,7 @@ class Rounds(Engine):
     repeats = True
 
     def __init__(self, question: Question) -> None:
-        self.arcs, self.semiring = question.arcs, question.semiring
+        self.arcs, self.semiring = question.arcs.listed, question.semiring
         self.shape, self.dtype = (question.n,) * 2, question.dtype
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
@@ -66,7 +66,7 @@ def _refuses(question: Question) -> str:
 
 
 def _estimate(question: Question) -> Estimate:
-    n, arcs = question.n, len(question.arcs[0])
+    n, arcs = question.n, len(question.arcs.listed[0])
     row = n * arcs * 5e-9
     taken = Estimate("rounds", n * arcs * question.lines, 40 * arcs + 24 * n * BLOCK, question.lines * row, row, row)
     return offer(question, taken, "rounds")
@@ -74,8 +74,8 @@ def _estimate(question: Question) -> Estimate:
 
 def _open(question: Question, plan: Plan) -> Rounds:
     """A cycle that makes walks ever better is named first, where weights are lengths."""
-    if question.seen.least < 0 and Lengths.of(question.semiring) is not None:
-        Weighted(*question.arcs, question.n, question.semiring).potentials(where=question.wants.where)
+    if question.arcs.survey.least < 0 and Lengths.of(question.semiring) is not None:
+        Weighted(*question.arcs.listed, question.n, question.semiring).potentials(where=question.wants.where)
     return Rounds(question)
 
 

@@ -234,6 +234,18 @@ class OnDevice:
         return out
 
     @on_device
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Any:
+        """The entries of rows and columns, by batches of columns; each row of a batch is read whole."""
+        import cupy
+
+        out, ascending = cupy.empty((len(rows), len(columns)), self.dtype), np.array_equal(rows, np.arange(len(rows)))
+        wanted = slice(len(rows)) if ascending else cupy.asarray(rows)
+        for start in range(0, len(columns), self.lanes):
+            part = columns[start : start + self.lanes]
+            out[:, start : start + len(part)] = self.batch(part, mirrored=True)[wanted, : len(part)]
+        return out
+
+    @on_device
     def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
         """A* ⊗ x if mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
         import cupy
