@@ -255,6 +255,29 @@ def test_sizes_without_a_hash_are_planned():
     assert planned("ij,jk->ik", [(Size(2), Size(3)), (3, 4)], get("min_plus"), "f4", "auto").shape == (2, 4)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_entry_outside_plus_times_is_refused_wherever_it_stands(bad, dtype):
+    """Though products alone are looked at in their result; what overflows is no such entry."""
+    cases = {
+        "ij,jk->ik": [(3, 4), (4, 5)], "ij,jl->il": [(3, 1), (4, 5)], "ij,ij->ij": [(3, 4), (3, 4)], "ij->i": [(3, 4)],
+        "bij,bj->bi": [(2, 3, 4), (2, 4)], "ii,ik->ik": [(3, 3), (3, 4)], "ij,kl->jl": [(3, 4), (5, 6)],
+        "ab,bc->ac": [(3, 4), (4, 0)], "ij,jk,kl->il": [(3, 4), (4, 5), (5, 6)],
+    }  # fmt: skip
+    for text, shapes in cases.items():
+        fine = [np.ones(shape, dtype) for shape in shapes]
+        out = np.full(einsum(text, *fine, semiring="plus_times").shape, 7, dtype)
+        for k, X in enumerate(fine):
+            if X.size:
+                X = X.copy()
+                X[0, -1] = bad
+                with pytest.raises(DomainError, match="einsum: entries of a plus_times matrix must lie in"):
+                    einsum(text, *fine[:k], X, *fine[k + 1 :], semiring="plus_times", out=out)
+        assert (out == 7).all()
+    large = np.full((3, 3), np.finfo(dtype).max)
+    assert (einsum("ij,jk->ik", large, large, semiring="plus_times") == np.inf).all()
+
+
 def test_what_else_is_refused(monkeypatch):
     with pytest.raises(ShapeError, match="at least one operand"):
         einsum("->")

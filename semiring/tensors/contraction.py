@@ -8,11 +8,12 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from ..algebra.dtypes import SCALARS
 from ..algebra.records import Semiring
 from ..algebra.saturation import holding, narrowed, widened
 from ..algebra.survey import survey
@@ -23,10 +24,12 @@ from ..host.devices import module, to_device
 from ..host.errors import SemiringError, ShapeError
 from ..host.types import Array, DType, Matrix
 from ..kernels.backend import device_of
-from .elementwise import Arrays
+from .elementwise import Arrays, by_blas
 
 #: Advice where an einsum does not fit.
 HINT = "Use a smaller dtype, cut an index of the result into parts, or see with einsum_path what another order takes."
+#: The domain of all real numbers.
+EVERY = -math.inf, math.inf
 #: Installation of opt_einsum.
 INSTALL = "`pip install opt_einsum`"
 
@@ -84,6 +87,11 @@ class Contraction:
         return sum(step.pairs for step in self.steps)
 
     @property
+    def of_products(self) -> bool:
+        """Whether all steps are matrix products, so that every entry of every operand counts in the result."""
+        return all(step.way == "product" for step in self.steps) and 0 not in self.shape
+
+    @cached_property
     def bytes(self) -> int:
         """Peak bytes in addition to the operands, the result included."""
         most = entries = 0
@@ -112,7 +120,7 @@ def planned(subscripts: str, shapes: Sequence[tuple[int, ...]], s: Semiring, dty
     shapes = tuple(map(tuple, shapes))
     # Lists are not hashable, nor are symbolic sizes of compilers.
     hashed = isinstance(subscripts, str) and isinstance(order, str) and {type(n) for x in shapes for n in x} <= {int}
-    return (_planned if hashed else _planned.__wrapped__)(subscripts, shapes, s, np.dtype(dtype).name, order)
+    return (_planned if hashed else _planned.__wrapped__)(subscripts, shapes, s, SCALARS[np.dtype(dtype)].name, order)
 
 
 @lru_cache(256)
@@ -294,20 +302,30 @@ def evaluated(
         check_out(out, plan.shape, arrays[0].dtype, where="einsum")
     home, place = device_of(arrays[0]), device_of(arrays[0], device)
     memory.require(plan.bytes, place, where="einsum", hint=HINT)
-    for X in arrays:
-        survey(X, s, where="einsum")
+    # Over (+, ×) NaN or ∞ in an operand leads to one in the result, which is looked at instead.
+    later = plan.of_products and by_blas(s, arrays[0]) and s.domain == EVERY and SCALARS[arrays[0].dtype].floating
+    if not later:
+        check(arrays, s)
     wide = holding(arrays, s, where="einsum")
     if wide != arrays[0].dtype:
         exact = [widened(X, wide, s) for X in arrays]
         found = evaluated(subscripts, exact, s, order=order, device=device, threads=threads)
         return narrowed(found, arrays[0].dtype, out)
     result = to_device(contracted(plan, [to_device(X, place) for X in arrays], Arrays(s, threads)), home)
+    if later and not (np.minimum.reduce(result, None) > -math.inf and np.maximum.reduce(result, None) < math.inf):
+        check(arrays, s)
     if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # copied to C order
         result = module(result).array(result, order="C")
     if out is None:
         return result
     out[...] = result
     return out
+
+
+def check(arrays: Sequence[Array], s: Semiring) -> None:
+    """Raise DomainError unless all entries lie in the semiring."""
+    for X in arrays:
+        survey(X, s, where="einsum")
 
 
 def contracted(plan: Contraction, operands: Sequence[Matrix], library: Any) -> Matrix:
@@ -329,19 +347,25 @@ def performed(step: Step, operands: Sequence[Matrix], library: Any) -> Matrix:
     if step.way == "sum":
         return _alone(operands[0], step.inputs[0], step.output, library)
     (X, Y), (x, y), kept = operands, step.inputs, step.output
-    contracted = "".join(c for c in x if c not in kept)
     if step.way != "product":
+        contracted = "".join(c for c in x if c not in kept)
         terms = library.times(*(_spread(Z, z, kept + contracted, library) for Z, z in ((X, x), (Y, y))))
         return library.total(terms, tuple(range(len(kept), terms.ndim))) if contracted else terms
-    batch, rows, columns = (
-        "".join(c for c in kept if (c in x, c in y) == where) for where in ((True, True), (True, False), (False, True))
-    )
-    left = _arranged(X, x, batch + rows + contracted, library)
-    right = _arranged(Y, y, batch + contracted + columns, library)
-    b, r, c = len(batch), len(rows), len(contracted)
+    first, second, (b, r, c) = _matrices(x, y, kept)
+    left, right = _arranged(X, x, first, library), _arranged(Y, y, second, library)
     outer, m, k, n = left.shape[:b], *map(math.prod, (left.shape[b : b + r], left.shape[b + r :], right.shape[b + c :]))
     product = library.product(left.reshape((*outer, m, k)), right.reshape((*outer, k, n)))
     return product.reshape(step.shape)
+
+
+@lru_cache(256)
+def _matrices(x: str, y: str, kept: str) -> tuple[str, str, tuple[int, int, int]]:
+    """Index orders of both operands of a product: batch, rows and columns; and the counts of batch, rows, summed."""
+    contracted = "".join(c for c in x if c not in kept)
+    batch, rows, columns = (
+        "".join(c for c in kept if (c in x, c in y) == where) for where in ((True, True), (True, False), (False, True))
+    )
+    return batch + rows + contracted, batch + contracted + columns, (len(batch), len(rows), len(contracted))
 
 
 def _alone(X: Matrix, letters: str, kept: str, library: Any) -> Matrix:

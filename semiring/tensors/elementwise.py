@@ -21,6 +21,11 @@ REDUCTIONS: dict[np.ufunc, str] = {
 }  # fmt: skip
 
 
+def by_blas(s: Semiring, X: Array) -> bool:
+    """Whether products of X are NumPy's."""
+    return type(X) is np.ndarray and s.add.ufunc is np.add and s.mul.ufunc is np.multiply
+
+
 class Arrays:
     """Operations of contractions on NumPy or CuPy arrays of one dtype of the semiring."""
 
@@ -36,8 +41,7 @@ class Arrays:
 
     def product(self, X: Array, Y: Array) -> Matrix:
         """X ⊗ Y, matrices or batches; over (+, ×) by NumPy's BLAS unless `threads` is set."""
-        s = self.semiring
-        if self.threads is None and type(X) is np.ndarray and (s.add.ufunc, s.mul.ufunc) == (np.add, np.multiply):
+        if self.threads is None and by_blas(self.semiring, X):
             with np.errstate(over="ignore", invalid="ignore"):
                 return np.matmul(X, Y)
         return multiplied(X, Y, self.semiring, threads=self.threads)

@@ -365,6 +365,22 @@ MUTANTS = [
         "Results of a step have the indices of the second operand first, so that products are taken for transposed ones.",
     ),
     Mutant(
+        "einsum-result-empty",
+        "semiring/tensors/contraction.py",
+        " for step in self.steps) and 0 not in self.shape",
+        " for step in self.steps)",
+        "tests/test_einsum.py::test_an_entry_outside_plus_times_is_refused_wherever_it_stands[float32-nan]",
+        "An empty product has no entry to look at, so that its operands are taken as they are.",
+    ),
+    Mutant(
+        "einsum-result-infinite",
+        "semiring/tensors/contraction.py",
+        " and np.maximum.reduce(result, None) < math.inf):",
+        "):",
+        "tests/test_einsum.py::test_an_entry_outside_plus_times_is_refused_wherever_it_stands",
+        "An infinite entry makes the result infinite, or NaN, and only the latter is looked for.",
+    ),
+    Mutant(
         "einsum-out-over-a-view",
         "semiring/tensors/contraction.py",
         "if len(operands) == 1 or (out is None",
