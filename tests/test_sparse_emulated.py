@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
+from unittest import mock
 
 import cases
 import emulated
@@ -89,7 +90,7 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
         want = closed(name, A)
     same = np.testing.assert_array_equal if name != "plus_times" else partial(np.testing.assert_allclose, rtol=1e-10)
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.kernels.cuda.sparse import sweep
+        from semiring.kernels.cuda.sparse import elimination, sweep
 
         sizes = {"each": each, "warps": 2, "stack": 8, "program": 1 << 10, "run": 2, "level_warps": 2}
         small = replace(sweep.Shape.of(4, "sm_90"), **sizes)
@@ -105,6 +106,10 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
         for some in (np.arange(n)[::-3], np.arange(7)):
             got = E.on_device.batch(some, mirrored=True).get()[:, : len(some)]
             same(got, want[:, some])
+            ends = np.repeat(some, 2)[: 2 * n // 3]
+            with mock.patch.object(elimination, "PAIRS", 1):  # several batches
+                for rows in (some[1:], ends, np.arange(n - 1), some[:0]):
+                    same(E.on_device.part(rows, ends).get(), want[rows[:, None], ends])
             if dtype == "float32" or name == "plus_times":
                 for part, rows in E.on_device.rows(some, 50):
                     same(rows.get(), want[part])

@@ -366,6 +366,22 @@ MUTANTS = [
         "What an interrupted change has written is taken for the numbers of before.",
     ),
     Mutant(
+        "sweep-others-of-the-top",
+        "semiring/kernels/cuda/sparse/sweep.py",
+        "place[others] = len(vertices) + np.arange",
+        "place[others] = np.arange",
+        "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[min_plus-float32-4]",
+        "Rows of the top that nobody wants are written over those that are.",
+    ),
+    Mutant(
+        "sweep-rows-that-nobody-wants",
+        "semiring/kernels/cuda/sparse/regions.inl",
+        "if (!some || label[c] >= 0)",
+        "if (!some || label[c] > 0)",
+        "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[min_plus-float32-4]",
+        "The first row is left out where it is in a region.",
+    ),
+    Mutant(
         "sweep-leaf",
         "semiring/kernels/cpu/sparse/sweep.py",
         "y = stack + (base[s] + j) * row if child[s] >= 0 else 0",

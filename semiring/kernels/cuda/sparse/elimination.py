@@ -207,6 +207,13 @@ class OnDevice:
     def _worst(self, vertices: np.ndarray, top: Any, mirrored: bool) -> Any:
         return self._sweeps(mirrored).worst(Lanes(self.tree, self.S.position[vertices]), top)
 
+    @property
+    def _abreast(self) -> int:
+        """Columns of a batch written where they stay."""
+        line = 3 * self.S.height * self.dtype.itemsize
+        most = min(BYTES // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        return max(LANES, most // LANES * LANES)
+
     @on_device
     def dense(self, out: Array = None) -> Any:
         """All n² entries; a new array has 16-byte aligned rows."""
@@ -222,9 +229,7 @@ class OnDevice:
         else:
             fits = out.flags.c_contiguous and self.n == pitch and out.data.ptr % 16 == 0
             memory = out if fits else None
-        line = 3 * self.S.height * self.dtype.itemsize
-        most = min(BYTES // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
-        step = max(LANES, most // LANES * LANES) if memory is not None else self.lanes
+        step = self._abreast if memory is not None else self.lanes
         for start in range(0, self.n, step):
             part = np.arange(start, min(start + step, self.n))
             if memory is not None:
@@ -235,15 +240,20 @@ class OnDevice:
 
     @on_device
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Any:
-        """The entries of rows and columns, by batches of columns; each row of a batch is read whole."""
+        """The entries of rows and columns, by batches of columns that are swept for these rows alone."""
         import cupy
 
-        out, ascending = cupy.empty((len(rows), len(columns)), self.dtype), np.array_equal(rows, np.arange(len(rows)))
-        wanted = slice(len(rows)) if ascending else cupy.asarray(rows)
-        for start in range(0, len(columns), self.lanes):
-            part = columns[start : start + self.lanes]
-            out[:, start : start + len(part)] = self.batch(part, mirrored=True)[wanted, : len(part)]
-        return out
+        distinct, which = np.unique(rows, return_inverse=True)
+        if len(distinct) < len(rows):
+            return self.part(distinct, columns)[cupy.asarray(which)]
+        numbers, count = self.tree.numbered(rows)
+        pitch = -(-len(columns) // LANES) * LANES
+        require(count * pitch * self.dtype.itemsize, "cuda", where="distances", hint="rows() streams blocks of rows.")
+        out, step = cupy.empty((count, pitch), self.dtype), self._abreast
+        for start in range(0, len(columns), step):
+            lanes = Lanes(self.tree, self.S.position[columns[start : start + step]])
+            self._sweeps(True).part(lanes, out[:, start:], numbers)
+        return out[: len(rows), : len(columns)]
 
     @on_device
     def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:

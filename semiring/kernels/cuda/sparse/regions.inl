@@ -60,7 +60,8 @@ __device__ inline void strip(const Node& node, int j, const Quad* p, int2 front,
         for (int c = 0; c < columns; ++c) meet(worst, value[c]);
     } else if (inside) {
 #pragma unroll
-        for (int c = 0; c < columns; ++c) stream(out[label[c]], value[c]);
+        for (int c = 0; c < columns; ++c)
+            if (!some || label[c] >= 0) stream(out[label[c]], value[c]);
     }
 }
 
@@ -70,7 +71,7 @@ __device__ inline void request_rows(const Node& root, const int* rows, const int
     for (int k = 0; k < root.rows; ++k) request<Lanes>(&stack[slots[k] * 32], out[rows[k]]);
 }
 
-// y for all supernodes of a region, and the lanes of a block. With only_worst, only the region's worst entries, or one, are
+// y for all supernodes of a region, and the lanes of a block. With `some`, rows of negative labels are not written; with only_worst, only the region's worst entries, or one, are
 // written: greatest or least. Blocks are ordered by `run` groups of lanes, region by region.
 extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_regions(
     const Node* nodes, const Range* regions, const Range* ranges, const int* slots, const int* rows, const int* labels, const T* panel,

@@ -79,8 +79,8 @@ class Shape:
     def ring(self, itemsize: int) -> int:
         return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * self.strips) * itemsize
 
-    def text(self, mirrored: bool, worst: str = "") -> str:
-        """C++ constants for the kernels; `worst`: reduction of regions, "greatest", "least" or none."""
+    def text(self, mirrored: bool, kept: str = "") -> str:
+        """C++ constants for the kernels; `kept` of a region: its "greatest" or "least" entries, "some" rows, or all."""
         sizes = {
             "each": self.each,
             "warps": self.warps,
@@ -94,7 +94,8 @@ class Shape:
             "run": self.run,
         }
         constants = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-        flags = {"mirrored": mirrored, "only_worst": bool(worst), "greatest": worst == "greatest"}
+        only_worst = kept in ("greatest", "least")
+        flags = {"mirrored": mirrored, "only_worst": only_worst, "greatest": kept == "greatest", "some": kept == "some"}
         switches = ", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())
         return f"constexpr int {constants};\nconstexpr bool {switches};\n"
 
@@ -105,16 +106,16 @@ def step_of(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
 
 
 def text(
-    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, *, mirrored: bool, worst: str = ""
+    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, *, mirrored: bool, kept: str = ""
 ) -> str:
-    return compile.source("sweep.cu", step_of(semiring, dtype, nonnegative), shape.text(mirrored, worst))
+    return compile.source("sweep.cu", step_of(semiring, dtype, nonnegative), shape.text(mirrored, kept))
 
 
 @lru_cache(maxsize=64)
 def kernels(
-    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, mirrored: bool, device: int, worst: str = ""
+    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, mirrored: bool, device: int, kept: str = ""
 ) -> dict[str, Any]:
-    unit = text(semiring, dtype, nonnegative, shape, mirrored=mirrored, worst=worst)
+    unit = text(semiring, dtype, nonnegative, shape, mirrored=mirrored, kept=kept)
     sweeps = "sweep_regions", "sweep_roots", "sweep_level"
     names = *sweeps, "climb_regions", "climb_level", "worst_rows", "pairs", "transpose"
     with about(f"{semiring.name} in {dtype}"):
@@ -279,6 +280,17 @@ class Tree:
         by_column[self._top] = by_label[self.S.permutation[self._top]] = np.arange(len(self._top))
         return cupy.asarray(by_label)[self.rows], cupy.asarray(by_column)
 
+    def numbered(self, vertices: np.ndarray) -> tuple[tuple[Any, Any], int]:
+        """Rows and labels by position among distinct vertices and then the top's others, else −1; and their count."""
+        import cupy
+
+        labels, place = self.S.permutation, np.full(self.n, -1, np.int32)
+        place[vertices] = np.arange(len(vertices))
+        others = labels[self._top][place[labels[self._top]] < 0]
+        place[others] = len(vertices) + np.arange(len(others))
+        by_label = cupy.asarray(place)
+        return (by_label[self.rows], by_label[self.labels]), len(vertices) + len(others)
+
     @cached_property
     def every_level(self) -> list[Any]:
         """Supernodes of each tree level, parents first, on the device."""
@@ -375,6 +387,12 @@ class Sweeps:
         self.sweep_top(lanes, v, out)
         self.sweep_low(lanes, v, out)
 
+    def part(self, lanes: Lanes, out: Array, numbers: tuple[Any, Any]) -> None:
+        """`batch` of some rows, which stand where `Tree.numbered` says."""
+        _, v = self.climb(lanes)
+        self.sweep_top(lanes, v, out, numbers)
+        self.sweep_low(lanes, v, out, numbers, kernels(*self._kind, "some"))
+
     def worst(self, lanes: Lanes, top: Any) -> Any:
         """The worst entry of each lane. Rows of the top go to `top`, others are not stored."""
         import cupy
@@ -383,10 +401,10 @@ class Sweeps:
         word = "greatest" if semiring.add.selects == "least" else "least"
         worst = kernels(*self._kind, word)
         _, v = self.climb(lanes)
-        self.sweep_top(lanes, v, top, ranked=True)
+        self.sweep_top(lanes, v, top, self.tree.ranked)
         regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each
         found = cupy.full((regions + PARTS, pitch), dtypes.one(semiring, dtype), dtype)
-        self.sweep_low(lanes, v, top, found, worst)
+        self.sweep_low(lanes, v, top, self.tree.ranked, worst, found)
         rest = top.data.ptr, top.strides[0] // top.itemsize, np.int32(len(top)), found[regions:].data.ptr, pitch
         worst["worst_rows"]((-(-pitch // wide), PARTS), (128,), (*rest, np.int32(pitch)))
         return (found.max if word == "greatest" else found.min)(axis=0)[: lanes.count]
@@ -432,12 +450,12 @@ class Sweeps:
         if end > done:
             self.ops.matmul(v[:w, done:end], root, z[:w, done:end])
 
-    def sweep_top(self, lanes: Lanes, v: Label, out: Array, *, ranked: bool = False) -> None:
-        """y of the top, level by level; rows by label, or by rank within the top."""
+    def sweep_top(self, lanes: Lanes, v: Label, out: Array, numbers: tuple[Any, Any] | None = None) -> None:
+        """y of the top, level by level; rows by label, or by the numbers of rows and labels given."""
         tree = self.tree
         threads, shared = WARP * tree.shape.level_warps, tree.shape.ring(self.dtype.itemsize)
         groups = -(-lanes.padded // (threads * tree.shape.each))
-        rest = self._rest(lanes, v, out, ranked)
+        rest = self._rest(lanes, v, out, numbers)
         for depth, tiles in enumerate(tree.tiles):
             arguments = *addresses(tree.nodes, tiles, lanes.ranges), *rest
             if depth == 0:
@@ -445,22 +463,23 @@ class Sweeps:
             else:
                 self.kernels["sweep_level"]((len(tiles), groups), (threads,), arguments, shared)
 
-    def sweep_low(self, lanes: Lanes, v: Label, out: Array, worst: Any = None, kernels: Any = None) -> None:
-        """y of all regions; or, with other kernels and ranked rows, the worst of each."""
+    def sweep_low(
+        self, lanes: Lanes, v: Label, out: Array, numbers: Any = None, kernels: Any = None, worst: Any = None
+    ) -> None:
+        """y of all regions; with other kernels, some of their rows, or the worst of each."""
         tree, shape = self.tree, self.tree.shape
         if not len(tree.regions):
             return
         groups = -(-lanes.padded // (WARP * shape.warps * shape.each))
         tables = addresses(tree.nodes, tree.regions, lanes.ranges, tree.local)
-        arguments = *tables, *self._rest(lanes, v, out, worst is not None)
+        arguments = *tables, *self._rest(lanes, v, out, numbers)
         arguments += (0, 0) if worst is None else (worst.data.ptr, lanes.padded)
         arguments += np.int32(len(tree.regions)), np.int32(groups)
         function = (kernels or self.kernels)["sweep_regions"]
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
-    def _rest(self, lanes: Lanes, v: Label, out: Array, ranked: bool) -> tuple[Any, ...]:
-        tree = self.tree
-        arguments = addresses(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
+    def _rest(self, lanes: Lanes, v: Label, out: Array, numbers: Any) -> tuple[Any, ...]:
+        arguments = addresses(*(numbers or (self.tree.rows, self.tree.labels)), self.down, lanes.places, v)
         return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
 
     def transpose(self, panel: Array, rows: Any) -> None:
