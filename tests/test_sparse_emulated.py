@@ -375,14 +375,14 @@ class TestSizesBeyond32Bits:
             assert found.tolist() == [False, False, True]
 
     def test_warps_of_a_climb(self):
-        from semiring.kernels.cuda.sparse import sweep
+        from semiring.kernels.cuda.sparse import lanes
 
         total = np.cumsum([0, 2**31 - 8, 4, 2**30])
-        found = sweep.warps_before(total, 1, 3)
+        found = lanes.warps_before(total, 1, 3)
         assert found.dtype == np.int32
         assert found.tolist() == [0, 4, 4 + 2**30]
         with pytest.raises(semiring.ShapeError, match=r"fewer than 2³¹ warps, got 2,147,483,644\. Ask for fewer rows"):
-            sweep.warps_before(total, 0, 2)
+            lanes.warps_before(total, 0, 2)
 
     def test_the_cost_of_three_million_dense_vertices(self):
         """In 64 bits it would be negative, and elimination chosen."""

@@ -90,8 +90,8 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for mirrored in (False, True):
             yield products.text(*kind, mirrored), arch, ()
             yield voronoi.text(semiring, dtype, mirrored), arch, ()
-            for worst in ("", "greatest"):
-                yield sweep.text(*kind, shape, mirrored=mirrored, worst=worst), arch, ()
+            for kept in ("", "greatest", "some")[: 2 + mirrored]:
+                yield sweep.text(*kind, shape, mirrored=mirrored, kept=kept), arch, ()
         yield walks.text(semiring, dtype), arch, ()
         yield changed.text(semiring, dtype), arch, predecessors.OPTIONS
         for file in predecessors.FILES:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import gpu
-from .sweep import WARP, addresses
+from .lanes import WARP
+from .sweep import addresses
 
 if TYPE_CHECKING:
     from .flows import Flows

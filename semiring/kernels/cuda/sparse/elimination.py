@@ -18,8 +18,9 @@ from ..gpu import on_device
 from . import sweep
 from .fronts import Fronts
 from .hubs import Labels, Layout
+from .lanes import LANES, Lanes
 from .products import product
-from .sweep import LANES, Lanes, Shape, Sweeps, Tree
+from .sweep import Shape, Sweeps, Tree
 from .voronoi import nearest
 
 if TYPE_CHECKING:

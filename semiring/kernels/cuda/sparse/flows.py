@@ -16,10 +16,11 @@ from .. import compile, gpu
 from ..gpu import on_device
 from .classes import WARPS, PartLanes
 from .counted import Numbers
+from .lanes import WARP
 from .layout import Layout
 from .lists import Lists
 from .parts import Shape
-from .sweep import WARP, addresses
+from .sweep import addresses
 
 if TYPE_CHECKING:
     from ....sparse.analysis import Analysis

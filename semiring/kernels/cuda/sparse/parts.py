@@ -9,7 +9,7 @@ import numpy as np
 
 from ....algebra.ranges import positions, runs
 from ...cpu.sparse import regions, walks
-from .sweep import WARP
+from .lanes import WARP
 
 #: Subtrees with a larger share of all columns are not cut off.
 ALL = 0.6

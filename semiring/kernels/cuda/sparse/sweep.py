@@ -18,17 +18,16 @@ from ....host.types import Array, Label
 from ...cpu.sparse.regions import TOP, depths, even_rows, regions
 from .. import algebra, cards, compile, gpu
 from ..dense.backend import CudaBackend
+from .lanes import LANES, WARP, WARPS, Lanes
 
-#: Threads per warp; warps per block of kernels that stream rows.
-WARP, WARPS = 32, 4
+#: Rows of y that supernodes' rows and columns have, instead of their labels.
+Numbers = tuple[Array, Array]
 #: Root columns from which z D is a dense product.
 WIDE = 128
 #: Parts of the search for worst rows of the top.
 PARTS = 64
 #: Overhead of a product in lanes.
 ALONE = 2048
-#: Granularity of lanes.
-LANES = 32
 
 
 @dataclass(frozen=True)
@@ -155,14 +154,6 @@ def nodes(**fields: np.ndarray) -> np.ndarray:
     return made
 
 
-def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Warps of a climb before each supernode of a level; `total` is over all levels. ShapeError beyond 32 bits."""
-    found = total[start : stop + 1] - total[start]
-    if found[-1] > np.iinfo(np.int32).max - WARPS:
-        raise ShapeError(f"cuda: a climb takes fewer than 2³¹ warps, got {found[-1]:,}. Ask for fewer rows at a time.")
-    return found.astype(np.int32)
-
-
 def addresses(*arrays: Any) -> tuple[int, ...]:
     return tuple(array.data.ptr for array in arrays)
 
@@ -272,7 +263,7 @@ class Tree:
         return len(self._top)
 
     @cached_property
-    def ranked(self) -> tuple[Any, Any]:
+    def ranked(self) -> Numbers:
         """Rows and labels of the top by rank among its columns."""
         import cupy
 
@@ -280,7 +271,7 @@ class Tree:
         by_column[self._top] = by_label[self.S.permutation[self._top]] = np.arange(len(self._top))
         return cupy.asarray(by_label)[self.rows], cupy.asarray(by_column)
 
-    def numbered(self, vertices: np.ndarray) -> tuple[tuple[Any, Any], int]:
+    def numbered(self, vertices: np.ndarray) -> tuple[Numbers, int]:
         """Rows and labels by position among distinct vertices and then the top's others, else −1; and their count."""
         import cupy
 
@@ -308,51 +299,6 @@ class Tree:
     @cached_property
     def everything(self) -> Lanes:
         return Lanes(self, self.S.position)
-
-
-class Lanes:
-    """The vertices of a batch, sorted by column, and each caller's lane."""
-
-    def __init__(self, tree: Tree, columns: np.ndarray) -> None:
-        import cupy
-
-        self.count = len(columns)
-        self.padded = -(-self.count // LANES) * LANES
-        starts, places = (np.full(self.padded, -1, np.int32) for _ in range(2))
-        self.every = columns is tree.S.position
-        if self.every:
-            starts[: self.count], places[: self.count] = np.arange(tree.n), columns
-        else:
-            order = _order(columns, tree.n)
-            starts[: self.count] = columns[order]
-            places[: self.count][order] = np.arange(self.count)
-        self.starts, self.places = cupy.asarray(starts), cupy.asarray(places)
-        self.columns = starts[: self.count]
-        # Range of lanes below each supernode's columns.
-        self.ranges = tree.bounds
-        if not self.every:
-            positions = self.starts[: self.count].searchsorted(tree.bounds.ravel())
-            self.ranges = positions.astype(np.int32).reshape(-1, 2)
-        self.climbs = list(self._climbs(tree, starts[: self.count]))
-
-    def _climbs(self, tree: Tree, columns: np.ndarray) -> Iterator[tuple[Any, int, int, int]]:
-        """Per level of the top, deepest first: supernodes, count, start of `before`, work."""
-        import cupy
-
-        wide = WARP * tree.shape.each
-        low, high = tree.above if self.every else np.searchsorted(columns, tree.above)
-        groups = np.where(high > low, -(-high // wide) - low // wide, 0)
-        total = np.concatenate(([0], np.cumsum(groups * tree.pieces)))
-        counts: list[tuple[Any, int, int, int]] = []
-        start, parts = 0, []
-        for level, on_device in tree.levels:
-            stop = start + len(level)
-            parts.append(warps_before(total, start, stop))
-            counts.append((on_device, len(level), start + len(counts), int(parts[-1][-1])))
-            start = stop
-        if parts:
-            self.before = cupy.asarray(np.concatenate(parts))
-        return reversed(counts)
 
 
 class Sweeps:
@@ -387,7 +333,7 @@ class Sweeps:
         self.sweep_top(lanes, v, out)
         self.sweep_low(lanes, v, out)
 
-    def part(self, lanes: Lanes, out: Array, numbers: tuple[Any, Any]) -> None:
+    def part(self, lanes: Lanes, out: Array, numbers: Numbers) -> None:
         """`batch` of some rows, which stand where `Tree.numbered` says."""
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, out, numbers)
@@ -450,7 +396,7 @@ class Sweeps:
         if end > done:
             self.ops.matmul(v[:w, done:end], root, z[:w, done:end])
 
-    def sweep_top(self, lanes: Lanes, v: Label, out: Array, numbers: tuple[Any, Any] | None = None) -> None:
+    def sweep_top(self, lanes: Lanes, v: Label, out: Array, numbers: Numbers | None = None) -> None:
         """y of the top, level by level; rows by label, or by the numbers of rows and labels given."""
         tree = self.tree
         threads, shared = WARP * tree.shape.level_warps, tree.shape.ring(self.dtype.itemsize)
@@ -464,7 +410,7 @@ class Sweeps:
                 self.kernels["sweep_level"]((len(tiles), groups), (threads,), arguments, shared)
 
     def sweep_low(
-        self, lanes: Lanes, v: Label, out: Array, numbers: Any = None, kernels: Any = None, worst: Any = None
+        self, lanes: Lanes, v: Label, out: Array, numbers: Numbers | None = None, kernels: Any = None, worst: Any = None
     ) -> None:
         """y of all regions; with other kernels, some of their rows, or the worst of each."""
         tree, shape = self.tree, self.tree.shape
@@ -478,7 +424,7 @@ class Sweeps:
         function = (kernels or self.kernels)["sweep_regions"]
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
-    def _rest(self, lanes: Lanes, v: Label, out: Array, numbers: Any) -> tuple[Any, ...]:
+    def _rest(self, lanes: Lanes, v: Label, out: Array, numbers: Numbers | None) -> tuple[Any, ...]:
         arguments = addresses(*(numbers or (self.tree.rows, self.tree.labels)), self.down, lanes.places, v)
         return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
 
@@ -497,16 +443,6 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Ar
     rows.kernels["pairs"](
         (-(-count // 128),), (128,), (*arguments, *addresses(v, z), sources.padded, out.data.ptr, np.int32(count))
     )
-
-
-def _order(columns: np.ndarray, n: int) -> np.ndarray:
-    """Stable sort of columns of 0 … n − 1; in linear time if many and distinct."""
-    if len(columns) < n // 8 or (columns[1:] >= columns[:-1]).all():
-        return np.argsort(columns, kind="stable")
-    position = np.full(n, -1, np.int32)
-    position[columns] = np.arange(len(columns), dtype=np.int32)
-    order = position[position >= 0]
-    return order if len(order) == len(columns) else np.argsort(columns, kind="stable")
 
 
 def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[Any]]:

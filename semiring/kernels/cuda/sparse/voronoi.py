@@ -10,7 +10,8 @@ import numpy as np
 from ....algebra.records import Semiring
 from ....host.compiling import about
 from .. import compile, gpu
-from .sweep import Lanes, Sweeps, step_of
+from .lanes import Lanes
+from .sweep import Sweeps, step_of
 
 #: Supernodes per block, one per warp.
 TOGETHER = 4
