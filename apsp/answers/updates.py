@@ -12,7 +12,7 @@ from semiring.algebra.dtypes import SCALARS, encode, of
 from semiring.algebra.survey import survey
 from semiring.dense.changes import follow, put
 from semiring.host.arrays import take_in
-from semiring.host.devices import on_device
+from semiring.host.devices import host, on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.memory import require
 from semiring.host.signals import undisturbed
@@ -114,7 +114,7 @@ def update(
         for taken in (closed, edges):
             taken.check_writable(M.dtype, where=where)
     with on_device(M):
-        if s.add.selects and bool((M.diagonal() != encode(s.one, M.dtype)).any()):
+        if s.add.selects and bool((host(M.diagonal()) != encode(s.one, M.dtype)).any()):
             raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")

@@ -95,12 +95,9 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
         return array
     if array.dtype.kind == "b":
         dtypes.resolve(semiring, array.dtype, where=where)  # bool is no number: same refusal for any dtype
-    memory.require(
-        array.size * target.itemsize,
-        _device(array),
-        where=f"{where}: a copy in {target}",
-        hint=f"Pass an array of {target}.",
-    )
+    name = dtypes.SCALARS[target].name  # `str` of a dtype takes as long as the conversion of a few entries
+    size, device = array.size * target.itemsize, _device(array)
+    memory.require(size, device, where=f"{where}: a copy in {name}", hint=f"Pass an array of {name}.")
     out = module(array).empty(array.shape, target)
     for part in dtypes.chunks(array.shape):  # bounds the size of masks
         out[part] = _converted(array[part], semiring, target, part, where, first)
@@ -134,16 +131,16 @@ def _converted(
         out[top], out[bottom] = high, record.low
         if -math.inf not in record.infinities:
             wrong |= bottom
-        _refuse(array, wrong, origin, f"{where}: {target} must hold every entry exactly")
+        _refuse(array, wrong, origin, f"{where}: {record.name} must hold every entry exactly")
     elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
         if target.itemsize == source.itemsize == 8:
             wrong, hint = _rounded(array, out, ~top & ~bottom), "Convert them first if they may be rounded."
-            _refuse(array, wrong, origin, f"{where}: {target} must hold every integer exactly", hint)
+            _refuse(array, wrong, origin, f"{where}: {record.name} must hold every integer exactly", hint)
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
     elif source.kind == "f":
-        _refuse(array, xp.isinf(out) & ~xp.isinf(array), origin, f"{where}: {target} must hold every finite entry")
+        _refuse(array, xp.isinf(out) & ~xp.isinf(array), origin, f"{where}: {record.name} must hold every finite entry")
     return out
 
 
