@@ -88,7 +88,7 @@ def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tu
         dtypes.parts(weights), weights.dtype, min_plus, network.n
     )
     auto, cold = options.engine == "auto" and options.device != "cuda", False
-    closed = network.dense is not None and sources is None and (network.n <= FEW or network.has_many_arcs)
+    closed = sources is None and (network.n <= FEW or (network.dense is not None and network.has_many_arcs))
     if not exact and (options.device == "cuda" or options.engine == "dense" or (auto and closed)):
         matrix, wants = network.matrix, _in_place(network, options)
         cold = auto and network.n <= 2 * FEW and _lacks_kernels(Question(matrix, min_plus, wants))
