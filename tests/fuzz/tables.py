@@ -162,6 +162,8 @@ def _read(draw: Draw, path: Path, fields: _Grid, between: str) -> None:
     if graph.dense is not None:
         draw.note(dense=graph.dense)
         labelled = alike and fields[0][0] == ""
+        if fields[0] == [str(len(fields) - 1)] and len(fields[-1]) == len(fields) - 1:
+            fields, square, numeric = fields[1:], True, True  # a first line with the number of rows
         assert labelled or (square and numeric and not counting and not edges), "a guess"
         _is_matrix(graph, [row[1:] for row in fields[1:]] if labelled else fields)
         assert [str(label) for label in graph.labels] == (names if labelled else list(map(str, range(len(fields)))))
