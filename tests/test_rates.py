@@ -199,3 +199,27 @@ def test_files_are_in_the_wheel_and_complete(machine):
         content = json.loads((rates.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         assert [*content] == ["about", device]
         assert [*content[device]] == [f.name for f in dataclasses.fields(rates.RECORDS[device])]
+
+
+def test_calibration_finds_the_rates_of_a_machine(machine, monkeypatch, tmp_path, capsys):
+    """From the seconds of one that takes twice the time, and other times for closures in float32 and for fronts."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import calibrate
+
+    monkeypatch.setattr("common._quick", True)
+    old, found = rates.processor, list(calibrate.samples())
+    odd = {("closure_rate", "float32"): 6.0, ("front_rate", None): 1.0}
+    true = calibrate.slower(old, dict.fromkeys(calibrate.names(old), 2.0) | odd)
+    seconds = calibrate.predicted(found, true)
+    factors, measured = calibrate.fit(found, seconds, old)
+    new = calibrate.slower(old, factors)
+    np.testing.assert_allclose(calibrate.predicted(found, new), seconds, rtol=0.03)
+    assert factors["closure_rate", "float32"] == pytest.approx(6, rel=0.1)
+    assert factors["python_visit", None] == pytest.approx(2, rel=0.1)  # which no question tells
+    assert ("closure_rate", "float32") in measured
+    assert ("python_visit", None) not in measured
+    calibrate.write(tmp_path / "new.json", new, measured, factors)
+    assert "python_visit" in json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))["about"]["scaled"]
+    written = rates.load("cpu", tmp_path / "new.json")
+    assert written.closure_rate["float32"] == pytest.approx(new.closure_rate["float32"], rel=0.005)
+    assert (written.slowdown, written.disk_rate) == (old.slowdown, old.disk_rate)
