@@ -455,13 +455,13 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 87712,
-    "files of more than 500 lines": 9,
+    "lines of the packages": 87892,
+    "files of more than 500 lines": 8,
     "Any": 4107,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
     "entries of apsp": 9,
-    "constants of time": 195,
+    "constants of time": 98,
 }
 
 

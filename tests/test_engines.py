@@ -34,7 +34,7 @@ from apsp import (
     shortest_paths,
 )
 from apsp.generate import grid, random_graph, road_like
-from apsp.road import engines, estimates, road
+from apsp.road import engines, estimates, rates, road
 from apsp.road.engines.scipy import Searches
 from apsp.road.question import Question
 from apsp.road.wants import Wants
@@ -995,7 +995,7 @@ def exact_table(n: int, edges: list[tuple[int, int, int]], sign: int) -> np.ndar
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
 def test_integers_near_their_ends_are_exact_or_refused(semiring, dtype, monkeypatch):
     """Random weights up to the dtype's ends, against Python's integers: every engine, and the automatic choice."""
-    monkeypatch.setattr("apsp.road.engines.dense.CLOSED", 0)
+    monkeypatch.setattr("apsp.road.rates.processor", replace(rates.processor, comparison=0.0))
     rng, info, sign = np.random.default_rng(17), np.iinfo(dtype), 1 if semiring == "min_plus" else -1
     seen = dict.fromkeys(("divergent", "far", "exact"), 0)
     for trial in range(60):

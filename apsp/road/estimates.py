@@ -1,7 +1,7 @@
 """The cost model: pairs, bytes and seconds of each engine for a question, before any computation.
 
-Counts are exact; seconds are counts over rates measured on one core of a server with AVX-512 (docs/benchmarks.md).
-Engines are chosen by this model, and plans print it.
+Counts are exact; seconds are counts times the rates of this machine (`rates`). Numbers here are shapes of graphs and
+algorithms, the same on all machines. Engines are chosen by this model, and plans print it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from semiring.algebra.dtypes import SCALARS
 from semiring.host.compiling import Missing
 from semiring.host.memory import shown
 
+from . import rates
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -23,82 +25,23 @@ if TYPE_CHECKING:
 
     from .plans import Plan
 
-#: Sustained pairs a second of a closure of a few thousand vertices, by device and dtype: one core, one H200.
-_RATES = {
-    "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
-    "cuda": {"float32": 15e12, "int32": 14e12, "int16": 25e12, "float64": 2.7e12, "int64": 2e12, "bool": 3e12},
-}
-#: Relative rate of a step without vector instructions.
-_GENERAL = 0.05
-#: CPU closure: additional seconds a byte of the matrix; n from which threads share the work.
-_DENSE_BYTE, _SHARED = 0.75e-9, 256
-#: Pairs a second of a batch of rows on one thread, by itemsize.
-_SWEEP = {1: 31e9, 2: 31e9, 4: 18e9, 8: 9.2e9}
-#: Pairs a second of a single row; seconds to write one entry.
-_ALONE, _ENTRY = 0.8e9, 4e-9
-#: Numeric elimination: pairs a second in small fronts, maximum pairs a vertex of these, growth, maximum.
-_FRONTS, _SMALL, _GROWTH, _LARGE = 14e9, 3e3, 0.2, 1.7
-#: Seconds of ordering and symbolic analysis a vertex and an arc; of supernode overhead a vertex.
-_VERTEX, _ARC, _SUPERNODE = 0.1e-6, 0.075e-6, 0.13e-6
-#: Relative cost of comparing another order (by levels in a lattice).
-_OTHER_ORDER = 0.8
-#: Fixed seconds of ordering and of elimination; of analysis, times the square root of the pairs.
-_START, _ELIMINATING, _FILLED = 2.5e-4, 1.2e-3, 50e-9
-#: Seconds to copy a 4-byte number from a panel into a row.
-_TRANSPOSED = 1.0e-9
-#: Seconds of components an arc; of uniting rows a bit.
-_COMPONENT, _UNITED = 45e-9, 4e-11
-#: Average climb as a share of the longest.
-_CLIMB = 0.5
-#: Sources swept together.
-_BATCH = 16
-#: Hub labels: pairs a second; seconds to write a 4-byte number.
-_HUBS, _LABELLED = 14e9, 1.2e-9
-#: One GPU: pairs a second of fronts, sweeps and hub labels; bytes written a second; seconds of launches.
-_GPU_FRONTS, _GPU_SWEEP, _GPU_HUBS, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 6e11, 3.3e12, 2e-3
-#: GPU breadth-first search: bytes of source words a second; seconds a level.
-_GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
-#: GPU searches by weight: arcs a second over all sources, concurrent batches, sources for full occupancy; seconds an
-#: entry to find the best arcs of a matrix; factor for searches resumed after comparison with the matrix.
-_GPU_RELAXED, GPU_BATCHES, _GPU_BUSY, _THINNED_ON_GPU, _RESUMED = 1.4e11, 264, 2048, 12e-12, 1.6
-#: GPU Boolean products: bit pairs a second; seconds a product and a level; latency of a few entries to the host.
-_GPU_BITS, _GPU_PRODUCT, _GPU_COUNTED, LOOKED_ON_GPU = 5e15, 5e-5, 1e-4, 3e-5
-#: Seconds an entry to list the arcs of a matrix.
-_LISTED = 10e-9
-#: Matrix from a list of arcs: seconds an arc; fixed seconds including its closure.
-_ENTERED, _MATRIX = 25e-9, 4e-4
-#: SciPy's Dijkstra, seconds: a vertex, reached or not; a vertex reached; a decrease (about ln d for degree d); an arc.
-_CLEAR, _SETTLE, _NEARER, _LOOK = 2.5e-9, 20e-9, 80e-9, 2e-9
-#: Level width from which a decrease costs that much; narrower graphs have smaller heaps.
-_WIDE = 20
-#: Vertices that fit in a core's cache, alone and beside SciPy's heap; slowdown per doubling beyond.
-_CACHED, _HEAPED, _FARTHER = 4096, 1000, 0.2
-#: Approximate number of weights sampled.
-_LOOKED = 256
-#: SciPy's breadth-first search: seconds a vertex or arc; a level.
-_VISIT, _LEVEL = 7.5e-9, 8e-6
-#: Arc ends sampled a vertex: a share of e⁻⁴ of average vertices is missed.
-_ENDS = 4
-#: Seconds an arc: a round of Bellman–Ford; sorting for SciPy; checking a CSR matrix.
-_ROUND, _SORTED, _CHECKED = 2e-9, 80e-9, 3e-9
-#: Fixed seconds of any question before searches begin.
-ROAD = 3.5e-4
-#: `Hops`: seconds to build, an arc; a visit; an outgoing arc as a share of a visit; slowdown per doubling beyond the
-#: cache, where sources come one by one; to write, a byte, and a byte of counts stored by vertex.
-_ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE, _TURNED = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9, 0.7e-9
-#: Searches by weight, seconds: a batch; a vertex of it; a relaxed arc; a settled vertex, and per doubling of its
-#: degree; a landmark search, an arc. Sorting arcs; checking their order; sources from which landmarks are used.
-_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _LANDMARK = 2e-4, 7.5e-9, 1.9e-9, 19e-9, 25e-9, 38e-9
-_ORDERED, _SEEN, _TOGETHER = 20e-9, 4.5e-9, 128
-#: Seconds to write a row, a byte; fixed seconds of the first few searches.
-_WRITTEN, _PREPARED = 0.4e-9, 2e-4
-#: Cost of a source among many relative to among four, by itemsize, where searches meet (four relax fewer than _MET
-#: times the arcs of the graph); relative share at hubs.
-_AMONG, _MET, _AT_HUBS = {4: 0.17, 8: 0.24}, 3.0, 0.45
+#: Vertices from which threads share a closure; sources swept together; sources from which landmarks are used.
+_SHARED, _BATCH, _TOGETHER = 256, 16, 128
+#: Fronts: maximum pairs a vertex of small ones; exponent and maximum of the gain in rate of larger ones.
+_SMALL, _GROWTH, _LARGE = 3e3, 0.2, 1.7
+#: Relative cost of comparing another order (by levels in a lattice); average climb as a share of the longest.
+_OTHER_ORDER, _CLIMB = 0.8, 0.5
+#: GPU searches by weight: concurrent batches, sources for full occupancy; factor for searches resumed after comparison
+#: with the matrix.
+GPU_BATCHES, _GPU_BUSY, _RESUMED = 264, 2048, 1.6
+#: Approximate number of weights sampled; arc ends sampled a vertex: a share of e⁻⁴ of average vertices is missed.
+_LOOKED, _ENDS = 256, 4
+#: Level width from which a heap is of full size; breadth-first searches: an outgoing arc as a share of a visit.
+_WIDE, _LEAVING = 20, 0.25
+#: Searches meet if four relax fewer than _MET times the arcs of the graph; relative share at hubs; factor if untested.
+_MET, _AT_HUBS, _UNTRIED = 3.0, 0.45, 3.2
 #: Where searches do not meet: relative cost among 64 sources (falls with the root of their number), and its floor.
 _APART, _CROWD = 0.55, 0.06
-#: Few sources, untested for meeting: relative cost, and its factor.
-_FEW_AMONG, _UNTRIED = {4: 0.155, 8: 0.22}, 3.2
 #: Slowdown per arc followed beyond two (each closes a cycle), its maximum, and its share for one to four sources.
 _CLOSING, _SPREAD, _ALONE_SPREAD = 0.55, 2.2, 0.1
 #: Reduction of relaxed arcs for equal weights.
@@ -107,13 +50,6 @@ _ALIKE = 0.4
 _HALF, _FULLER = 16, 0.2
 #: Shallow trees: arcs relaxed by four searches per arc, levels of a neighbourhood; level width of a path.
 _SHALLOW, _NEAR_ALL, _PATH = 1.5, 4, 4.0
-#: Seconds an entry to test whether it is among the best of its row.
-_THINNED = 3e-9
-#: Seconds an entry of a matrix by levels: each level besides its products; fixed.
-_LEVEL_ENTRY, _LEVELS_ENTRY = 1e-9, 5.5e-9
-#: NetworkX, roughly, seconds: a vertex or arc in Python, searched or converted; a triple of Floyd–Warshall; a step of
-#: its Floyd–Warshall in NumPy, and an entry of it. Our backend: a call, a pair returned.
-_NX_PYTHON, _NX_TRIPLE, _NX_STEP, _NX_ENTRY, _NX_CALL, _NX_PAIR = 4e-7, 8e-8, 5e-6, 1.5e-9, 5e-4, 6e-8
 #: Sources in a word; with this many levels they are processed one by one.
 WORD = 64
 
@@ -154,60 +90,64 @@ class Estimate:
 def vector_rate(semiring: Semiring) -> float:
     """The relative rate of a semiring's steps: 1 with vector instructions."""
     plain = all(op.simd for op in (semiring.add, semiring.mul)) or semiring.dtypes == ("bool",)
-    return 1.0 if plain else _GENERAL
+    return 1.0 if plain else rates.processor.scalar_share
 
 
 @lru_cache(256)
 def rate(semiring: Semiring, dtype: np.dtype, *, device: str = "cpu", threads: int = 1) -> float:
     """Sustained pairs a second of a closure."""
-    return _RATES.get(device, _RATES["cpu"]).get(dtype.name, 1e9) * vector_rate(semiring) * threads
+    table = (rates.card if device == "cuda" else rates.processor).closure_rate
+    return table.get(dtype.name, table["other"]) * vector_rate(semiring) * threads
 
 
 def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: str = "cpu", threads: int = 1) -> float:
     """Seconds of the closure of an n × n matrix."""
     computed = pairs / rate(semiring, dtype, device=device, threads=threads if n > _SHARED else 1)
-    return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and not SCALARS[dtype].boolean else 0.0)
+    if device != "cpu" or SCALARS[dtype].boolean:
+        return computed
+    return computed + n * n * dtype.itemsize * rates.processor.closure_byte
 
 
 def entering(arcs: int) -> float:
     """Seconds to build a matrix from a list of arcs."""
-    return _MATRIX + _ENTERED * arcs
+    return rates.processor.matrix + rates.processor.matrix_arc * arcs
 
 
 def listing(n: int) -> float:
     """Seconds to list the arcs of an n × n matrix."""
-    return _START + _LISTED * n * n
+    return rates.processor.analysis + rates.processor.listed_entry * n * n
 
 
 def counting(n: int, arcs: int, orders: int = 1) -> float:
     """Seconds of elimination ordering and symbolic analysis, with `orders` compared."""
-    found = (_VERTEX * n + _ARC * arcs) * _beyond(n, _FARTHER / 2)
-    return _START + found * (1 + _OTHER_ORDER * (orders - 1))
+    cpu = rates.processor
+    found = (cpu.analysis_vertex * n + cpu.analysis_arc * arcs) * _beyond(n, cpu.slowdown / 2)
+    return cpu.analysis + found * (1 + _OTHER_ORDER * (orders - 1))
 
 
 def least_elimination(n: int, arcs: int) -> float:
     """A lower bound on the seconds of any elimination until its first row."""
-    return counting(n, arcs) + _ELIMINATING + _SUPERNODE * n
+    return counting(n, arcs) + rates.processor.elimination + rates.processor.supernode_vertex * n
 
 
 def ordering(arcs: int) -> float:
     """Seconds to sort arcs for searches by weight."""
-    return arcs * _ORDERED
+    return arcs * rates.processor.search_sorted_arc
 
 
 def adjacent(arcs: int) -> float:
     """Seconds to sort arcs for breadth-first searches."""
-    return ROAD + arcs * _ADJACENT
+    return rates.processor.question + arcs * rates.processor.hop_sorted_arc
 
 
 def condensing(arcs: int) -> float:
     """Seconds to find strongly connected components and the arcs between them."""
-    return _START + _COMPONENT * arcs
+    return rates.processor.analysis + rates.processor.component_arc * arcs
 
 
 def uniting(pairs: int) -> float:
     """Seconds of an acyclic closure by uniting bit rows (arcs × row bits)."""
-    return _UNITED * pairs
+    return rates.processor.united_bit * pairs
 
 
 def elimination(
@@ -223,15 +163,16 @@ def elimination(
     orders: int = 1,
 ) -> Estimate:
     """Elimination and `lines` of n rows; `vector` is the rate of steps; `known` skips analysis of `orders` orders."""
+    cpu = rates.processor
     large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
-    numbers = cost.elimination / (_FRONTS * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
-    analysis = 0.0 if known else counting(n, arcs, orders) + _FILLED * math.sqrt(cost.elimination)
-    start = _ELIMINATING + analysis + _SUPERNODE * n + numbers
+    numbers = cost.elimination / (cpu.front_rate * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
+    analysis = 0.0 if known else counting(n, arcs, orders) + cpu.analysis_root * math.sqrt(cost.elimination)
+    start = cpu.elimination + analysis + cpu.supernode_vertex * n + numbers
     row = cost.sweep + _CLIMB * cost.climb
-    alone = row / (_ALONE * max(vector, 0.2)) + _ENTRY * n
+    alone = row / (cpu.row_rate * max(vector, 0.2)) + cpu.row_entry * n
     lanes = -(-lines // _BATCH) * _BATCH
-    written = n * _TRANSPOSED * _beyond(n, _FARTHER / 2) * itemsize / 4
-    batched = lanes * (row / (_SWEEP.get(itemsize, 12e9) * vector) + written) / threads
+    written = n * cpu.copied_entry * _beyond(n, cpu.slowdown / 2) * itemsize / 4
+    batched = lanes * (row / (cpu.sweep_rate.get(itemsize, cpu.sweep_rate["other"]) * vector) + written) / threads
     return Estimate(
         "elimination", cost.elimination + int(lines * row), cost.bytes(itemsize), start + min(lines * alone, batched),
         start, alone, spent=analysis,
@@ -243,10 +184,11 @@ def with_hub_labels(
 ) -> Estimate:
     """An elimination estimate extended by hub labels, made before the first distance."""
     if gpu:
-        seconds = _LAUNCHES / 2 + cost.pairs / _GPU_HUBS * max(itemsize, 4) / 4
+        seconds = rates.card.launches / 2 + cost.pairs / rates.card.hub_rate * max(itemsize, 4) / 4
     else:
-        computed = cost.pairs / (_HUBS * vector * 4 / max(itemsize, 4))
-        seconds = (computed + cost.entries * (_LABELLED / 4) * itemsize) / threads
+        cpu = rates.processor
+        computed = cost.pairs / (cpu.hub_rate * vector * 4 / max(itemsize, 4))
+        seconds = (computed + cost.entries * (cpu.hub_entry / 4) * itemsize) / threads
     return replace(
         taken,
         pairs=taken.pairs + cost.pairs,
@@ -258,13 +200,14 @@ def with_hub_labels(
 
 def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int) -> Estimate:
     """Elimination on a GPU and `lines` rows or columns; ordering and analysis run on the CPU."""
-    numbers = _LAUNCHES + cost.elimination / _GPU_FRONTS * max(itemsize, 4) / 4
-    start = counting(n, arcs) + 2 * _SUPERNODE * n + numbers
+    card = rates.card
+    numbers = card.launches + cost.elimination / card.front_rate * max(itemsize, 4) / 4
+    start = counting(n, arcs) + 2 * rates.processor.supernode_vertex * n + numbers
     row = cost.sweep + _CLIMB * cost.climb
-    batched = lines * (row / _GPU_SWEEP * max(itemsize, 4) / 4 + n * itemsize / _GPU_WRITTEN)
+    batched = lines * (row / card.sweep_rate * max(itemsize, 4) / 4 + n * itemsize / card.write_rate)
     return Estimate(
-        "elimination", cost.elimination + int(lines * row), cost.gpu_bytes(itemsize), start + max(_LAUNCHES, batched),
-        start, _LAUNCHES,
+        "elimination", cost.elimination + int(lines * row), cost.gpu_bytes(itemsize),
+        start + max(card.launches, batched), start, card.launches,
     )  # fmt: skip
 
 
@@ -300,12 +243,14 @@ def search(
 
     `followed` arcs lead to a vertex: beyond two they decrease no distance; similar weights (`spread`) decrease fewer.
     """
+    cpu = rates.processor
     if method == "breadth-first":
-        return 1e-6 + (n + reach * arcs) * _VISIT + 1.5 * levels * _LEVEL
-    nearer = _NEARER * min(1.0, width / _WIDE) * spread
+        return cpu.scipy + (n + reach * arcs) * cpu.scipy_visit + 1.5 * levels * cpu.scipy_level
+    nearer = cpu.scipy_decrease * min(1.0, width / _WIDE) * spread
     decreases = math.log(max(1.0, arcs / max(1, n) / max(1.0, followed / 2)))
-    settled = _SETTLE * (1.0 if width > _PATH else 0.5) + nearer * decreases
-    return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER, _HEAPED)
+    settled = cpu.scipy_settled * (1.0 if width > _PATH else 0.5) + nearer * decreases
+    near, slowdown = reach * (n * settled + arcs * cpu.scipy_arc), _beyond(n, cpu.slowdown, cpu.cached_with_heap)
+    return cpu.scipy + n * cpu.scipy_vertex + near * slowdown
 
 
 def spread(weights: np.ndarray) -> float:
@@ -321,9 +266,9 @@ def spread(weights: np.ndarray) -> float:
     return min(1.0, math.sqrt(3 * max(0.0, float(some @ some) / len(some) / mean**2 - 1))) if mean > 0 else 1.0
 
 
-def _beyond(n: float, slope: float, cached: int = _CACHED) -> float:
+def _beyond(n: float, slope: float, cached: float | None = None) -> float:
     """The slowdown of a step in a graph of n vertices beyond the cache."""
-    return 1 + slope * math.log2(max(1.0, n / cached))
+    return 1 + slope * math.log2(max(1.0, n / (cached or rates.processor.cached)))
 
 
 def searches(
@@ -342,10 +287,12 @@ def searches(
 
     `near` are the options of `search`.
     """
+    cpu = rates.processor
     row = search(n, arcs, method, **near)
-    before = ROAD + arcs * (_CHECKED if compressed else _LISTED if ordered else _SORTED)
+    sorting = cpu.listed_entry if ordered else cpu.scipy_sorted_arc
+    before = cpu.question + arcs * (cpu.scipy_checked_arc if compressed else sorting)
     if method == "johnson":
-        before += n * arcs * _ROUND
+        before += n * arcs * cpu.round_arc
     memory = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
     return Estimate("scipy", lines * arcs, memory, before + lines * row, before + row, row)
 
@@ -366,14 +313,16 @@ def relaxing(
     `followed` arcs lead to a vertex near a source; where most close cycles (plane, space), distant sources do not meet.
     `relaxed` is a guess unless `tried`. `hubs`: searches meet at hubs.
     """
+    cpu = rates.processor
     degree = max(1.0, arcs / max(1, n))
-    taken = relaxed / (degree + 1) * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
-    four = relaxed * _RELAXED + taken
+    settled = cpu.search_settled + cpu.search_degree * math.log2(1 + degree)
+    four = relaxed * cpu.search_arc + relaxed / (degree + 1) * settled * _beyond(n, cpu.slowdown / 2)
     spread = min(_SPREAD, max(1.0, 1 + _CLOSING * (followed - 2)))
     if lines <= 4:
         some = (0.15 + 0.2125 * lines) * (1 + _ALONE_SPREAD * (spread - 1))
-        return _BEGIN + _PREPARED + n * (_CLEARED + lines * itemsize * _WRITTEN) + four * some
-    known, batches = _AMONG if tried else _FEW_AMONG, -(-lines // 32)
+        written = n * (cpu.search_vertex + lines * itemsize * cpu.search_byte)
+        return cpu.search_batch + cpu.search + written + four * some
+    known, batches = cpu.lane_share if tried else cpu.few_lanes_share, -(-lines // 32)
     among = known.get(itemsize, known[8])
     if not tried:  # unknown whether they meet
         among *= _UNTRIED * spread * max(1.0, lines / _HALF) ** -_FULLER
@@ -381,7 +330,8 @@ def relaxing(
         among = _CROWD + _APART * math.sqrt(64 / lines)
     elif hubs:
         among *= _AT_HUBS
-    return batches * _BEGIN + lines * (n * itemsize * _WRITTEN + four / 4 * among * _beyond(n, _FARTHER))
+    row = n * itemsize * cpu.search_byte + four / 4 * among * _beyond(n, cpu.slowdown)
+    return batches * cpu.search_batch + lines * row
 
 
 def guessed(n: int, arcs: int, reach: float, width: float = math.inf, spread: float = 1.0) -> float:
@@ -416,8 +366,9 @@ def lanes(
 
     `rounds` over all arcs come first, as for potentials; `ordered`: arcs are sorted; `met` as in `relaxing`.
     """
-    order = _SEEN if ordered else _ORDERED
-    before = ROAD + arcs * (order + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
+    cpu = rates.processor
+    order = cpu.search_checked_arc if ordered else cpu.search_sorted_arc
+    before = cpu.question + arcs * (order + rounds * cpu.round_arc + (cpu.landmark_arc if lines >= _TOGETHER else 0.0))
     row = relaxing(n, arcs, 1, itemsize, relaxed)
     busy = max(1, min(threads, -(-lines // 32)))
     seconds = before + relaxing(n, arcs, lines, itemsize, relaxed, **met) / busy
@@ -433,9 +384,11 @@ def _lanes_held(n: int, arcs: int, lines: int, itemsize: int) -> int:
 
 def lanes_on_gpu(n: int, arcs: int, lines: int, itemsize: int, *, rounds: int = 0) -> Estimate:
     """Searches by weight on a GPU, after `rounds` over all arcs."""
-    before = _LAUNCHES + arcs * (_ORDERED + rounds * _ROUND + (_LANDMARK if lines >= _TOGETHER else 0.0))
-    least = _GPU_BUSY * arcs / _GPU_RELAXED
-    seconds = before + max(least, lines * arcs / _GPU_RELAXED) + lines * n * itemsize / _GPU_WRITTEN
+    cpu, card = rates.processor, rates.card
+    landmarks = cpu.landmark_arc if lines >= _TOGETHER else 0.0
+    before = card.launches + arcs * (cpu.search_sorted_arc + rounds * cpu.round_arc + landmarks)
+    least = _GPU_BUSY * arcs / card.search_rate
+    seconds = before + max(least, lines * arcs / card.search_rate) + lines * n * itemsize / card.write_rate
     block = min(lines, 32 * GPU_BATCHES)
     held = _lanes_held(n, arcs, lines, itemsize) + block * n * itemsize
     return Estimate("searches", arcs * lines, held, seconds, before + least, least)
@@ -443,7 +396,9 @@ def lanes_on_gpu(n: int, arcs: int, lines: int, itemsize: int, *, rounds: int = 
 
 def thinning(n: int, *, device: str = "cpu") -> float:
     """Seconds to find the best arcs of every vertex of a matrix."""
-    return _START + _THINNED * n * n if device == "cpu" else _LAUNCHES / 2 + _THINNED_ON_GPU * n * n
+    if device == "cpu":
+        return rates.processor.analysis + rates.processor.thinned_entry * n * n
+    return rates.card.launches / 2 + rates.card.thinned_entry * n * n
 
 
 def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int = 1) -> Estimate:
@@ -454,21 +409,23 @@ def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int 
 
 
 def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
-    seconds = thinning(n, device="cuda") + _RESUMED * max(n, _GPU_BUSY) * arcs / _GPU_RELAXED
+    seconds = thinning(n, device="cuda") + _RESUMED * max(n, _GPU_BUSY) * arcs / rates.card.search_rate
     held = _lanes_held(n, arcs, n, itemsize) + n * 128 * (4 + itemsize)
     return Estimate("essential", arcs * n, held, seconds, seconds, 0)
 
 
 def levels(n: int, count: int, products: int, held: int, *, threads: int = 1) -> Estimate:
     """`count` levels of a dense matrix by Boolean products; `held` bytes of bits."""
-    entry = _LEVELS_ENTRY + count * _LEVEL_ENTRY
-    seconds = products * n**3 / (_RATES["cpu"]["bool"] * threads) + n * n * entry
+    cpu = rates.processor
+    entry = cpu.levels_entry + count * cpu.level_entry
+    seconds = products * n**3 / (cpu.closure_rate["bool"] * threads) + n * n * entry
     return Estimate("levels", products * n**3, 2 * n * n + held, seconds, seconds, 0)
 
 
 def levels_on_gpu(n: int, count: int, products: int, held: int, itemsize: int) -> Estimate:
-    launched = _LAUNCHES / 8 + products * _GPU_PRODUCT + count * _GPU_COUNTED
-    seconds = launched + products * n**3 / _GPU_BITS + (2 + count / 2) * n * n * itemsize / _GPU_WRITTEN
+    card = rates.card
+    launched = card.launches / 8 + products * card.product + count * card.counted_level
+    seconds = launched + products * n**3 / card.bit_rate + (2 + count / 2) * n * n * itemsize / card.write_rate
     return Estimate("levels", products * n**3, held, seconds, seconds, 0)
 
 
@@ -477,13 +434,15 @@ def networkx(n: int, arcs: int, lines: int, name: str) -> tuple[float, float]:
 
     The latter is that of conversion and of returning pairs as Python objects; structure and weights are unknown.
     """
+    cpu = rates.processor
     pairs = 0 if name == "floyd_warshall_numpy" else lines * n
-    here = _NX_CALL + (n + arcs) * _NX_PYTHON + pairs * _NX_PAIR
+    here = cpu.backend + (n + arcs) * cpu.python_visit + pairs * cpu.backend_pair
     if name == "floyd_warshall_numpy":
-        return n * (_NX_STEP + n * n * _NX_ENTRY), here
+        return n * (cpu.numpy_step + n * n * cpu.numpy_entry), here
     if name == "all_pairs_shortest_path_length":  # by sets, until all are seen
-        return lines * n * _NX_PYTHON, here
-    return max(lines * (n + arcs) * _NX_PYTHON, n**3 * _NX_TRIPLE if name.startswith("floyd_warshall") else 0), here
+        return lines * n * cpu.python_visit, here
+    triples = n**3 if name.startswith("floyd_warshall") else 0
+    return max(lines * (n + arcs) * cpu.python_visit, triples * cpu.python_triple), here
 
 
 def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: bool = True, block: int = 64) -> int:
@@ -499,13 +458,14 @@ def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: b
 
 def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
     """Breadth-first searches from `lines` vertices, `batch` at a time, over 2 · `levels` levels; `columns` are kept."""
+    cpu = rates.processor
     batches = -(-lines // batch)
     words = batch // WORD
     # A vertex is visited once per level on which sources reach it: several at once where levels are few.
     alone = 2 * levels >= WORD
-    visit = _VISITED * (1 + _LEAVING * arcs / max(1, n))
-    visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8
-    written = n * itemsize * (batch * _BYTE + min(batch, lines) * (_TURNED - _BYTE))
+    visit = cpu.hop_vertex * (1 + _LEAVING * arcs / max(1, n))
+    visit *= _beyond(n * words, cpu.alone_slowdown) if alone else 1 + words / 8
+    written = n * itemsize * (batch * cpu.hop_byte + min(batch, lines) * (cpu.hop_turned_byte - cpu.hop_byte))
     visits = min(2 * levels, lines, batch)
     before = adjacent(arcs)
     # Per search: hop counts, three bits and its rows; plus the rows still referenced by the caller.
@@ -518,9 +478,11 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
 
 def hops_on_gpu(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int) -> Estimate:
     """Breadth-first searches on a GPU, `batch` at a time, on a graph of about 2 · `levels` levels."""
+    card = rates.card
     batches, words = -(-lines // batch), batch // 8
-    each = 2 * levels * ((arcs + 4 * n) * words / _GPU_WORDS + _GPU_LEVEL) + n * batch * itemsize / _GPU_WRITTEN
-    before = arcs * _ADJACENT + _LAUNCHES
+    level = (arcs + 4 * n) * words / card.word_rate + card.hop_level
+    each = 2 * levels * level + n * batch * itemsize / card.write_rate
+    before = arcs * rates.processor.hop_sorted_arc + card.launches
     memory = 24 * arcs + 10 * n * words + n * min(lines, batch) * itemsize
     return Estimate("hops", 2 * levels * arcs * batches, memory, before + batches * each, before + each, each)
 

@@ -10,7 +10,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -23,8 +23,7 @@ import semiring
 from apsp import closure, shortest_paths
 from apsp.answers.result import Result
 from apsp.io.graph import Graph
-from apsp.road import schedules
-from apsp.road.engines import dense
+from apsp.road import rates, schedules
 from semiring.distributed import world
 from semiring.host.errors import DivergenceError, DomainError, DTypeError
 
@@ -71,9 +70,9 @@ class Lengths:
 
 def case(draw: Draw) -> None:
     """One graph, and questions about it; the automatic choice at times takes a few vertices for many."""
-    closed = draw.pick((dense.CLOSED, 0))
-    draw.note(closed=closed)
-    with mock.patch.object(dense, "CLOSED", closed):
+    comparison = draw.pick((rates.processor.comparison, 0.0))
+    draw.note(comparison=comparison)
+    with mock.patch.object(rates, "processor", replace(rates.processor, comparison=comparison)):
         draw.pick((_paths, _paths, _closure, _update, _closure, _factors))(draw)
 
 

@@ -10,16 +10,13 @@ from semiring.distributed import Comm, Layout, World
 from semiring.host.memory import require
 from semiring.kernels.backend import Backend
 
+from ...road import rates
 from ...road.estimates import rate
 from ...road.plans import Plan
 from ...road.schedules import recursive
 
 #: Bytes of a part built at a time on the host.
 STRIP = 64 << 20
-#: Bytes a second between ranks: NVLink, host memory.
-_LINK = {"cuda": 250e9, "cpu": 4e9}
-#: Seconds of Python to queue a round on a GPU; ranks of a process share an interpreter.
-_ROUND = 1.6e-3
 
 
 def default_block(n: int, ops: Backend) -> int:
@@ -96,9 +93,10 @@ def plan(
     layout = Layout(n, size, world.grid)
     pairs_a_second = rate(semiring, ops.dtype, device=ops.device, threads=ops.threads)
     (rows, columns), moved = layout.largest, moved_bytes(layout, ops)
-    products, travel = n * rows * columns / pairs_a_second, moved / _LINK[ops.device]
+    bytes_a_second = (rates.card if ops.device == "cuda" else rates.processor).rank_rate
+    products, travel = n * rows * columns / pairs_a_second, moved / bytes_a_second
     if ops.looks_ahead:  # panels, messages and queueing overlap products
-        seconds = max(products, travel, -(-n // size) * len(world.local_ranks) * _ROUND)
+        seconds = max(products, travel, -(-n // size) * len(world.local_ranks) * rates.card.queued_round)
     else:
         seconds = products + travel + n * size * size / pairs_a_second
     on_ranks, on_host = peak_bytes(layout, ops, world, extra)

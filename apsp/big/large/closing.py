@@ -26,6 +26,7 @@ from semiring.stores.tiles.folder import check_place, is_store
 from ...io.graph.nulls import Nulls
 from ...io.graph.ondisk import refuse_overwriting
 from ...io.saving.tiles import as_store
+from ...road import rates
 from ...road.convergence import divergence
 from ...road.plans import Plan, make_plan
 from ...road.wants import Request
@@ -35,8 +36,6 @@ from .sources import Source
 
 #: Default share of free memory to use.
 SHARE = 0.9
-#: Bytes a second of a GPU's link and of a disk, for predictions.
-LINK, DISK = 50e9, 1e9
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,10 @@ class Large:
             return replace(found, reason=f"{found.reason}; it fits into {shown(self.memory)}")
         cut = self.cut
         rounds = -(-n // cut.block)
-        place, rate = ("host memory", LINK) if self.streams_from_memory else ("disk", DISK)
+        if self.streams_from_memory:
+            place, rate = "host memory", rates.card.link_rate
+        else:
+            place, rate = "disk", rates.processor.disk_rate
         # A round reads all, plus its row panel once a band, and writes all.
         moved = rounds * self.source.nbytes * 2 + n * n * self.source.dtype.itemsize * -(-n // cut.rows)
         seconds = max(found.seconds, moved / rate)

@@ -37,8 +37,6 @@ Asked = np.ndarray | Callable[[slice], np.ndarray]
 BLOCK = 64
 #: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
 MANY = 1024
-#: Seconds not worth saving by estimates of other engines.
-MOMENT = 6e-4
 #: Maximum n of a matrix of which few arcs are given that is closed without counting them.
 FEW = 256
 #: Mean degree from which elimination structures are not cached, and a matrix is as fast as a list of arcs.

@@ -16,12 +16,12 @@ from semiring.host.types import Array, Blocks, Scalar
 from semiring.kernels.backend import bind, device_of
 
 from ...big.large.sources import Source
-from .. import estimates
+from .. import estimates, rates
 from ..estimates import Estimate
 from ..plans import Plan, make_plan
 from ..problem import ROUTES, Memory, Problem
 from ..solve import solve
-from .base import BLOCK, MOMENT, Engine, Kind
+from .base import BLOCK, Engine, Kind
 from .packed import closed_uncondensed, plan_of_all
 from .saturation import refuse_saturated
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ...io.graph import Graph
     from ..question import Question
 
-#: Seconds of a closure below which counting the arcs, and comparing engines, would take as long.
-CLOSED = 2 * MOMENT
 #: Instead of a matrix that does not fit.
 SPARSE = (
     "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller dtype, or "
@@ -164,7 +162,8 @@ def _at_once(question: Question) -> Estimate | None:
     wants = question.wants
     if not question.listed or wants.partial or wants.packed or question.semiring.boolean:
         return None
-    return _estimate(question) if _looks(question) <= CLOSED and not question.missing("closure").kernels else None
+    least = 2 * rates.processor.comparison  # counting the arcs, and comparing engines, would take as long
+    return _estimate(question) if _looks(question) <= least and not question.missing("closure").kernels else None
 
 
 def _of_size(question: Question) -> Plan:

@@ -10,7 +10,7 @@ import numpy as np
 from semiring.host.memory import require
 from semiring.sparse.reach import ARC, VERTEX, ReachIndex
 
-from .. import estimates
+from .. import estimates, rates
 from ..estimates import Estimate
 from .base import Kind, offer
 from .packed import HINT, Packed, arcs_of, condensing, may_shrink, within
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 #: Pairs tried before the choice; pairs that are assumed to be asked for, a vertex.
 TRIED, ASKED = 1000, 16
-#: Nanoseconds to label a component or an arc, to compare two labels, and to look at an arc of a search.
-_LABELLED, _COMPARED, _SEEN = 60, 100, 60
 
 
 def _index(question: Question) -> ReachIndex:
@@ -46,7 +44,7 @@ def _looks(question: Question) -> float:
     if _refuses(question) or not may_shrink(question):
         return math.inf
     arcs = question.once(arcs_of)
-    return estimates.condensing(arcs) + (question.n + arcs) * _LABELLED / 10**9
+    return estimates.condensing(arcs) + (question.n + arcs) * rates.processor.index_vertex
 
 
 def _estimate(question: Question) -> Estimate:
@@ -59,8 +57,9 @@ def _estimate(question: Question) -> Estimate:
     require(held, where=question.wants.where, hint=HINT)
     sources, targets = c.component[np.random.default_rng(n).integers(n, size=(2, TRIED if n else 0))]
     tried, searched, seen = question.once(_index).tried(sources, targets, work)
-    steps, built = seen / max(1, tried), work * _LABELLED / 10**9
-    start, asked = estimates.condensing(arcs) + built, ASKED * n * (_COMPARED + steps * _SEEN) / 10**9
+    steps, cpu = seen / max(1, tried), rates.processor
+    built = work * cpu.index_vertex
+    start, asked = estimates.condensing(arcs) + built, ASKED * n * (cpu.index_pair + steps * cpu.index_arc)
     note = (
         f"; {n} vertices shrink to {c.count} components; labels decide {1 - searched / max(1, tried):.1%} of {tried} "
         f"random pairs, {steps:.3g} arcs a pair are searched"

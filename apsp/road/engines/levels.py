@@ -14,7 +14,7 @@ from semiring.dense import shortcuts
 from semiring.host.types import Array
 from semiring.kernels.backend import bind
 
-from .. import estimates
+from .. import estimates, rates
 from ..estimates import Estimate
 from ..problem import on_device_of
 from ..solve import solve
@@ -64,7 +64,7 @@ def _refuses(question: Question) -> str:
 def _looks(question: Question) -> float:
     if question.device == "cuda":  # look at entries only if they may be levels
         suits = question.n >= LARGE_ON_GPU and question.once(lengths_of_matrix) is not None
-        return estimates.LOOKED_ON_GPU if suits else np.inf
+        return rates.card.latency if suits else np.inf
     return 0.0 if question.once(levels_of) is not None else np.inf
 
 

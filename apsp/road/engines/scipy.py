@@ -17,11 +17,11 @@ from semiring.host.spelling import came
 from semiring.host.types import Array, Fields, Matrix
 from semiring.sparse.cycles import Weighted
 
-from .. import estimates
+from .. import estimates, rates
 from ..convergence.saturation import too_far
 from ..estimates import Estimate
 from ..plans import Plan
-from .base import BLOCK, MOMENT, Engine, Kind, counting, offer
+from .base import BLOCK, Engine, Kind, counting, offer
 from .hops import known_levels, search
 from .part import as_limit
 
@@ -319,7 +319,7 @@ def little(n: int, arcs: int, lines: int, columns: int, itemsize: int) -> Estima
     """Searches by weight of a CSR matrix, if our engine could save a moment at most, by counts alone; else None."""
     taken = estimates.searches(n, arcs, lines, columns, itemsize, "dijkstra", compressed=True)
     ours = estimates.lanes(n, arcs, lines, columns, itemsize, 0.0, ordered=True)  # at least
-    return taken if taken.seconds - ours.seconds <= MOMENT else None
+    return taken if taken.seconds - ours.seconds <= rates.processor.comparison else None
 
 
 def _at_once(question: Question) -> Estimate | None:
@@ -349,8 +349,9 @@ def before_others(arcs: Arcs, columns: int) -> Estimate | None:
     relaxed = estimates.guessed(n, arcs.count, reach, near.width, spread)
     ours = estimates.lanes(*asked, 0, size, relaxed, ordered=True, followed=near.arcs, tried=False).seconds
     closed = estimates.entering(arcs.count) + estimates.closure(n, arcs.semiring, arcs.dtype, pairs=n**3)
-    others = min(ours, estimates.ROAD + min(closed, estimates.least_elimination(n, arcs.count)))
-    return taken if taken.seconds - estimates.ROAD <= others else None  # a look at others takes as long
+    question = rates.processor.question
+    others = min(ours, question + min(closed, estimates.least_elimination(n, arcs.count)))
+    return taken if taken.seconds - question <= others else None  # a look at others takes as long
 
 
 def _open(question: Question, plan: Plan) -> Searches:

@@ -16,7 +16,7 @@ from semiring.host.devices import module, on_device
 from semiring.host.memory import require
 from semiring.host.types import Array, Blocks, Fields
 
-from .. import estimates
+from .. import estimates, rates
 from ..estimates import Estimate
 from .base import BLOCK, Engine, Kind, counting, offer
 from .elimination import potentials
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 #: Trial searches: sources a batch, largest share of the total time, number of batches.
 SAMPLED, LOOK, TRIED = 4, 1 / 16, 4
-#: Fixed seconds of the trial.
-TRIAL = 4e-4
 
 
 class Relaxed(Engine):
@@ -194,7 +192,7 @@ def batches(question: Question, arcs: int) -> int:
     if lines < SAMPLED / LOOK:
         return 0
     most, guess = max(1, min(TRIED, int(lines * LOOK / SAMPLED))), estimates.guessed(n, arcs, 1.0)
-    trial = TRIAL + most * estimates.relaxing(n, arcs, SAMPLED, size, guess)
+    trial = rates.processor.search_trial + most * estimates.relaxing(n, arcs, SAMPLED, size, guess)
     return most if trial <= LOOK * estimates.relaxing(n, arcs, lines, size, guess, tried=False) else 0
 
 

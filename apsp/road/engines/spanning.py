@@ -12,15 +12,13 @@ from semiring.dense.bits import BitMatrix
 from semiring.host.types import Array
 from semiring.kernels.backend import bind
 
+from .. import rates
 from ..estimates import Estimate
 from .base import Kind, offer
 from .essential import filled
 
 if TYPE_CHECKING:
     from ..question import Question
-
-#: Seconds an entry: comparing halves, growing the tree, writing rows (per thread).
-_LOOKED, _GROWN, _WRITTEN = 0.5e-9, 1.2e-9, 1.2e-9
 
 
 def _suits(question: Question) -> bool:
@@ -42,8 +40,8 @@ def symmetric(question: Question) -> bool:
 
 
 def _estimate(question: Question) -> Estimate:
-    n = question.n
-    seconds = (_LOOKED + _GROWN + _WRITTEN / question.threads) * n * n
+    n, cpu = question.n, rates.processor
+    seconds = (cpu.compared_entry + cpu.tree_entry + cpu.tree_row_entry / question.threads) * n * n
     taken = Estimate("spanning", 2 * n * n, 24 * n, seconds, seconds, 0.0)
     return offer(question, taken, "spanning tree", table=n * n * question.dtype.itemsize)
 
@@ -60,5 +58,6 @@ def _closed(question: Question) -> Array:
 ENGINE = Kind(
     "spanning", _estimate, lambda question, plan: filled(question, plan, lambda: _closed(question)),
     refuses=lambda q: "" if q.once(symmetric) else "closes symmetric matrices over (max, min) and (min, max)",
-    looks=lambda question: _LOOKED * question.n**2 if _suits(question) else np.inf, matrices=True, large=True,
+    looks=lambda question: rates.processor.compared_entry * question.n**2 if _suits(question) else np.inf,
+    matrices=True, large=True,
 )  # fmt: skip
