@@ -20,7 +20,7 @@ from .fronts import Fronts
 from .hubs import Labels, Layout
 from .lanes import LANES, Lanes
 from .products import product
-from .sweep import Shape, Sweeps, Tree
+from .sweep import Chosen, Shape, Sweeps, Tree
 from .voronoi import nearest
 
 if TYPE_CHECKING:
@@ -244,16 +244,20 @@ class OnDevice:
         """The entries of rows and columns, by batches of columns that are swept for these rows alone."""
         import cupy
 
-        distinct, which = np.unique(rows, return_inverse=True)
-        if len(distinct) < len(rows):
+        if not (rows[1:] > rows[:-1]).all():
+            distinct, which = np.unique(rows, return_inverse=True)
             return self.part(distinct, columns)[cupy.asarray(which)]
-        numbers, count = self.tree.numbered(rows)
-        pitch = -(-len(columns) // LANES) * LANES
-        require(count * pitch * self.dtype.itemsize, "cuda", where="distances", hint="rows() streams blocks of rows.")
-        out, step = cupy.empty((count, pitch), self.dtype), self._abreast
-        for start in range(0, len(columns), step):
-            lanes = Lanes(self.tree, self.S.position[columns[start : start + step]])
-            self._sweeps(True).part(lanes, out[:, start:], numbers)
+        pitch, step = -(-len(columns) // LANES) * LANES, self._abreast
+        chosen = self.tree.chosen  # the same is asked again after each change of weights
+        if chosen is None or not chosen.suits(rows, columns, step):
+            lanes = [Lanes(self.tree, self.S.position[columns[k : k + step]]) for k in range(0, len(columns), step)]
+            chosen = self.tree.chosen = Chosen(rows.copy(), columns.copy(), step, *self.tree.numbered(rows), lanes)
+        require(
+            chosen.count * pitch * self.dtype.itemsize, "cuda", where="distances", hint="rows() streams blocks of rows."
+        )
+        out = cupy.empty((chosen.count, pitch), self.dtype)
+        for k, lanes in enumerate(chosen.lanes):
+            self._sweeps(True).part(lanes, out[:, k * step :], chosen.numbers)
         return out[: len(rows), : len(columns)]
 
     @on_device

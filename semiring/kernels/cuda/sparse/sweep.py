@@ -165,6 +165,21 @@ def _pitch(X: Array) -> int:
     return int(X.strides[0]) // int(X.itemsize)
 
 
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Rows and columns of a part, the numbers that the rows have, and the lanes of `step` columns each."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    step: int
+    numbers: Numbers
+    count: int
+    lanes: list[Lanes]
+
+    def suits(self, rows: np.ndarray, columns: np.ndarray, step: int) -> bool:
+        return step == self.step and np.array_equal(rows, self.rows) and np.array_equal(columns, self.columns)
+
+
 class Tree:
     """A structure on the current device, cut into regions and the levels above."""
 
@@ -210,6 +225,7 @@ class Tree:
         self.pieces = -(-(w + r)[top] // 8)
         self._top = positions(S.first[top], w[top])
         self.hubs: Any = None  # layout of hub labels, once made
+        self.chosen: Chosen | None = None  # the last part that was asked for
 
     def _tiles(self, top: np.ndarray) -> np.ndarray:
         """Tiles of a sweep over supernodes: (supernode, first column, strips)."""
