@@ -237,7 +237,7 @@ MUTANTS = [
     ),
     Mutant(
         "along-free-edges-carry-nothing",
-        "apsp/answers/result/along.py",
+        "apsp/road/packing.py",
         " + int(part[free].sum())",
         "",
         "tests/test_along.py::test_negative_weights_and_large_ones",
@@ -245,7 +245,7 @@ MUTANTS = [
     ),
     Mutant(
         "along-floats-beyond-their-bits",
-        "apsp/answers/result/along.py",
+        "apsp/road/packing.py",
         "1 << NARROW <= top < 1 << FLOAT",
         "1 << NARROW <= top",
         "tests/test_along.py::test_negative_weights_and_large_ones",
@@ -258,5 +258,21 @@ MUTANTS = [
         "loss = weights if",
         "tests/test_along.py::test_along_predecessors",
         "The quantity is that of the parallel edge nobody takes.",
+    ),
+    Mutant(
+        "along-plan-of-the-weights-alone",
+        "apsp/road/planning.py",
+        "question, note = packing.asked, packing.note",
+        "note = packing.note",
+        "tests/test_along.py::test_a_plan_says_before_any_work_what_the_result_says",
+        "A plan is of the lengths without the quantities that they carry.",
+    ),
+    Mutant(
+        "along-plan-without-ties",
+        "apsp/road/planning.py",
+        "carrying(question, read.weight, read.quantities, read.ordered)",
+        "carrying(question, read.weight, read.quantities, 0)",
+        "tests/test_along.py::test_a_plan_of_a_matrix_and_its_refusals",
+        "A list of weights that does not fit is refused only once there is work.",
     ),
 ]
