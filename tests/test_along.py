@@ -217,6 +217,24 @@ def test_matrices_with_gaps():
     assert np.array_equal(r.table(of="q"), words(wanted, 1))
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_bits_of_complete_matrices(dtype):
+    """By the largest rate of a quantity to the weight, without loops, where that makes the lengths narrower."""
+    rng = np.random.default_rng(13)
+    n = 70
+    W, Q = rng.integers(500, 1000, (n, n)), rng.integers(0, 900, (n, n))
+    W[1:, 0], W[0, 1:] = W[1:, 0] // 9, W[0, 1:] // 9  # short ways through a vertex
+    np.fill_diagonal(W, 0)
+    np.fill_diagonal(Q, 10**9)
+    tails, heads = np.nonzero(~np.eye(n, dtype=bool))
+    wanted = least(n, (tails, heads, W[tails, heads], Q[tails, heads]), True, parts=2)
+    for scale, kind in ((1, np.int32), (10**5, np.float64)):
+        r = shortest_paths(W.astype(dtype), null_value=None, along={"q": Q * scale})
+        assert r.along.engine.dtype == kind
+        assert np.array_equal(r.table(of="q"), words(wanted, 1) * scale)
+        assert np.array_equal(r.table(), words(wanted, 0))
+
+
 def test_negative_weights_and_large_ones():
     rng = np.random.default_rng(5)
     n = 12

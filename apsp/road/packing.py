@@ -37,7 +37,9 @@ from .question import Question
 #: Bits of packed lengths: in a float64, where predecessors compare exactly, within 4 eps; in an int64.
 NARROW, FLOAT, WIDE = 31, 50, 62
 #: Entries unpacked at a time, within a core's cache.
-TOGETHER = 1 << 15
+TOGETHER = 1 << 14
+#: Entries of a matrix looked at before all are.
+SAMPLE = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,25 @@ class Word:
         out = xp.empty(D.shape, self.dtype)
         with np.errstate(invalid="ignore"):
             for part in dtypes.chunks(D.shape, TOGETHER if xp is np else max(1, D.size)):
-                out[part] = self._of(D[part], xp)
+                self._put(D[part], out[part], xp)
         return out
 
-    def _of(self, D: Array, xp: ModuleType) -> Array:
-        none, x = D == no_path(D.dtype), D.astype(np.int64, copy=False) >> self.shift
-        x = self._scaled(x & ((1 << self.bits) - 1) if self.bits else x)
-        return xp.where(none, no_path(self.dtype), x.astype(self.dtype, copy=False))
+    def _put(self, D: Array, out: Array, xp: ModuleType) -> None:
+        if D.dtype.kind == "f":  # powers of two: exact
+            x = xp.multiply(D, 0.5**self.shift, out=out if out.dtype == D.dtype else None)
+            x = xp.floor(x, out=x) if self.shift else x
+            if self.bits:
+                above = x * 0.5**self.bits
+                xp.multiply(xp.floor(above, out=above), 2.0**self.bits, out=above)
+                x -= above
+        else:
+            x = D.astype(np.int64, copy=False) >> self.shift
+            x = x & ((1 << self.bits) - 1) if self.bits else x
+        x = self._scaled(x)
+        if x is not out:
+            out[...] = x
+        if (none := D == no_path(D.dtype)).any():
+            out[none] = no_path(self.dtype)
 
     def entry(self, x: Array) -> Scalar:
         """The quantity in one entry, as `__call__`."""
@@ -126,24 +140,30 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         require(8 * (8 + 2 * len(quantities)) * n * n, where="along", hint="Pass the graph as a list of edges.")
         every = host(graph.matrix(s, wants.dtype))
         which = there = every != dtypes.zero(s, every.dtype)
-        complete = bool((which | np.eye(n, dtype=bool)).all())
-        which = slice(None) if which.all() else which
+        gaps = which.size - np.count_nonzero(which)
+        complete = gaps == n - np.count_nonzero(which.diagonal())
+        which = which if gaps else slice(None)
     elif every is None:
         every = np.ones(graph.edge_count, np.int64)
     else:
         which = present(every)
     parts, units = zip(*(whole(x[which], n, name) for name, x in {weight: every, **quantities}.items()), strict=True)
-    if few := [name for name, part in zip(quantities, parts[1:], strict=True) if part.min(initial=0) < 0]:
+    lows = [int(part.min(initial=0)) for part in parts]
+    if few := [name for name, low in zip(quantities, lows[1:], strict=True) if low < 0]:
         raise DomainError(f"along: {came(few[0])} must be at least 0 to be packed, got {quantities[few[0]].min()}.")
-    if complete and parts[0].min(initial=0) >= 0:  # no vertex is farther than its edge
-        tops = [int(part.max(initial=0)) for part in parts]
-        bounds = _closer([n * most for most in tops], parts, tops[0])
+    loopless = complete and lows[0] >= 0
+    if loopless:  # no vertex is farther than its edge, and no best path has a loop
+        inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] if x.ndim == 2 else x for x in parts]
+        bounds = [int(x.max(initial=0)) * (n if k else 1) for k, x in enumerate(inner)]
+        sample = [x[:: 1 + x.size // SAMPLE] for x in inner]
+        if _values(bounds) >> FLOAT or not _values(_closer(bounds, sample, bounds[0])) >> NARROW:
+            bounds = _closer(bounds, inner, bounds[0])
     else:
         ends = [np.asarray(x)[which] for x in (graph.rows, graph.cols)] if graph.dense is None else np.nonzero(there)
         bounds = _bounds(ends, parts, n, graph.directed)
     widths = [max(1, bound.bit_length()) for bound in bounds]
     shifts = list(accumulate(reversed(widths[1:]), initial=0))[::-1]
-    top, heaviest = ((int(most) + 1) << shifts[0] for most in (bounds[0], np.abs(parts[0]).max(initial=0)))
+    top, heaviest = ((most + 1) << shifts[0] for most in (bounds[0], max(int(parts[0].max(initial=0)), -lows[0])))
     if max(top, heaviest) >> (FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE):
         unit = 10.0 ** math.ceil(
             math.log10(units[0][0] / units[0][1] * 2.0 ** max(1, (max(top, heaviest) >> WIDE).bit_length()))
@@ -153,13 +173,18 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
             f"{top.bit_length()}. Round {came(weight)} to multiples of {unit:g}."
         )
     floats = 1 << NARROW <= top < 1 << FLOAT
-    total = parts[0] << shifts[0]
-    for part, shift in zip(parts[1:], shifts[1:], strict=True):
-        total += part << shift if shift else part
-    packed = total.astype(np.float64) if floats else total
+    narrow = graph.dense is not None and lows[0] >= 0 and not max(top, heaviest) >> NARROW  # of a list, it is proven
+    packed = np.empty(parts[0].shape, np.float64 if floats else np.int32 if narrow else np.int64)
+    for here in dtypes.chunks(packed.shape, TOGETHER):
+        total = packed[here]
+        for k, (part, shift) in enumerate(zip(parts, shifts, strict=True)):
+            x = part[here] * 2.0**shift if floats else part[here].astype(np.int64, copy=False) << shift
+            np.add(total, x, out=total, casting="same_kind") if k else np.copyto(total, x, casting="same_kind")
     if packed.shape != every.shape or isinstance(which, np.ndarray):
-        packed = np.full(every.shape, np.inf if floats else np.iinfo(np.int64).max, packed.dtype)
+        total, packed = packed, np.full(every.shape, no_path(packed.dtype))
         packed[which] = total
+    if loopless:
+        np.fill_diagonal(packed, 0)
     kinds = [
         own if units[0] == (1, 1) and dtypes.SCALARS[own].integer else np.dtype(np.float64),
         *(q.dtype for q in quantities.values()),
@@ -184,32 +209,46 @@ def _bounds(ends: Sequence[Label], parts: tuple[np.ndarray, ...], n: int, direct
     """Bounds on the sums of weights, and of quantities, along a best path: the largest on an edge from each vertex."""
     ways = 1 if directed else 2
     both = [np.concatenate((x, y)[:ways]) for x, y in (ends, ends[::-1])]
-    arcs = [Weighted(both[0], both[1], np.tile(part.ravel(), ways), n, get("min_plus")) for part in parts]
+    arcs = [Weighted(both[0], both[1], np.tile(x.ravel().astype(np.int64), ways), n, get("min_plus")) for x in parts]
     found = [int(x.longest) for x in arcs]
-    return _closer(found, parts, arcs[0].farthest()[0]) if math.prod(x + 1 for x in found) >> FLOAT else found
+    return _closer(found, parts, arcs[0].farthest()[0]) if _values(found) >> FLOAT else found
 
 
-def _closer(bounds: list[int], parts: tuple[np.ndarray, ...], far: float) -> list[int]:
+def _values(bounds: Sequence[int]) -> int:
+    """The number of values up to these bounds, packed."""
+    return math.prod(x + 1 for x in bounds)
+
+
+def _closer(bounds: list[int], parts: Sequence[np.ndarray], far: float) -> list[int]:
     """Bounds from a diameter bound `far`: `far` times the largest rate per unit weight, plus all at zero weight."""
     if not math.isfinite(far):
         return bounds
-    free, sums = parts[0] == 0, [math.ceil(far * (1 + 2.0**-40))]
-    none = np.zeros(free.shape) if free.any() else None
+    weights, far = parts[0], far * (1 + 2.0**-40)
+    sums = [math.ceil(far)]
     for part in parts[1:]:
-        rates = part / parts[0] if none is None else np.divide(part, parts[0], out=none, where=~free)
-        sums.append(math.ceil(rates.max(initial=0) * far * (1 + 2.0**-40)) + int(part[free].sum()))
+        most, free = 0.0, 0
+        for here in dtypes.chunks(weights.shape, TOGETHER):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rates = part[here] / weights[here]
+            if (none := weights[here] == 0).any():
+                free += int(part[here][none].sum())
+                rates[none] = 0
+            most = max(most, rates.max(initial=0))
+        sums.append(math.ceil(most * far) + free)
     return list(map(min, bounds, sums))
 
 
 def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[float, int]]:
-    """Values as int64 multiples of a unit, exactly, or of a decimal one; DomainError if they have none."""
+    """Values as integers, in int64 or float64, times a unit or a decimal one; DomainError if they have none."""
     if values.dtype.kind in "bi":
         return values.astype(np.int64, copy=False), (1, 1)
-    if np.isfinite(values).all():
-        if (found := exact(values.ravel(), n)) is not None:
-            most = np.abs(found).argmax() if len(found) else 0
-            unit = float(values.ravel()[most] / found[most]) if found.any() else 1.0
-            return found.astype(np.int64).reshape(values.shape), (unit, 1)
+    flat = values.ravel()
+    longest = float(max(flat.max(initial=0), -flat.min(initial=0)))
+    if math.isfinite(longest):
+        if (found := exact(flat, n, longest=longest)) is not None:
+            most = 0 if found is flat else np.abs(found).argmax()
+            unit = 1.0 if found is flat else float(flat[most] / found[most])
+            return found.reshape(values.shape), (unit, 1)
         for over in (10**k for k in range(1, 7)):
             units = np.rint(values * over)
             if (units / over == values).all() and np.abs(units).max() < 2.0**53:

@@ -238,8 +238,8 @@ MUTANTS = [
     Mutant(
         "along-free-edges-carry-nothing",
         "apsp/road/packing.py",
-        " + int(part[free].sum())",
-        "",
+        "free += int(part[here][none].sum())",
+        "free += 0",
         "tests/test_along.py::test_negative_weights_and_large_ones",
         "A bound on a quantity leaves out edges of weight 0.",
     ),
@@ -274,5 +274,21 @@ MUTANTS = [
         "carrying(question, read.weight, read.quantities, 0)",
         "tests/test_along.py::test_a_plan_of_a_matrix_and_its_refusals",
         "A list of weights that does not fit is refused only once there is work.",
+    ),
+    Mutant(
+        "along-loops-take-bits",
+        "apsp/road/packing.py",
+        "x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] if x.ndim == 2 else x for",
+        "x for",
+        "tests/test_along.py::test_bits_of_complete_matrices",
+        "Loops, which no best path has, widen the bound on a quantity.",
+    ),
+    Mutant(
+        "along-wide-lengths-where-narrow-ones-do",
+        "apsp/road/packing.py",
+        "not _values(_closer(bounds, sample, bounds[0])) >> NARROW",
+        "False",
+        "tests/test_along.py::test_bits_of_complete_matrices",
+        "Lengths that int32 holds are closed in float64.",
     ),
 ]
