@@ -61,8 +61,8 @@ class Word:
         return out
 
     def _put(self, D: Array, out: Array, xp: ModuleType) -> None:
-        if D.dtype.kind == "f":  # powers of two: exact
-            x = xp.multiply(D, 0.5**self.shift, out=out if out.dtype == D.dtype else None)
+        if D.dtype.kind == "f" or D.dtype.itemsize < 8:  # times powers of two: exact
+            x = xp.multiply(D, 0.5**self.shift, out=out if out.dtype == np.float64 else None)
             x = xp.floor(x, out=x) if self.shift else x
             if self.bits:
                 above = x * 0.5**self.bits

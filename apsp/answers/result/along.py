@@ -173,13 +173,16 @@ class Along:
         if k < 0:
             hint = did_you_mean(str(name), list(map(str, names)))
             raise ValueError(f"of: it must be one of {', '.join(map(came, names))}, got {came(name)}.{hint}")
-        floats = shown and dtypes.SCALARS[self.engine.dtype].floating
+        floats = shown and (dtypes.SCALARS[self.engine.dtype].floating or self.engine.dtype.itemsize < 8)
         word = self.words[k] if k < len(self.words) else None
         if not k and (word is None or not floats):
             return r
         if word is None:
+            values = self.quantities[name]
+            if shown and self.graph.n * dtypes.largest_finite(values) < 2.0**53:
+                values = values.astype(np.float64)
             i, j = (np.arange(size) for size in r.engine.shape)
-            engine: Engine = Part(Summed(r, self, self.quantities[name]), r._in_graph(r.sources, i), r._ends(j))
+            engine: Engine = Part(Summed(r, self, values), r._in_graph(r.sources, i), r._ends(j))
         else:
             engine = Unpacked(self.engine, replace(word, dtype=np.dtype(np.float64)) if floats else word)
         return replace(r, engine=engine, semiring=get("min_plus"), along=None)
