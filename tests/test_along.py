@@ -228,7 +228,7 @@ def test_bits_of_complete_matrices(dtype):
     np.fill_diagonal(Q, 10**9)
     tails, heads = np.nonzero(~np.eye(n, dtype=bool))
     wanted = least(n, (tails, heads, W[tails, heads], Q[tails, heads]), True, parts=2)
-    for scale, kind in ((1, np.int32), (10**5, np.float64)):
+    for scale, kind in ((1, np.int32), (50, np.int32), (10**5, np.float64)):
         r = shortest_paths(W.astype(dtype), null_value=None, along={"q": Q * scale})
         assert r.along.engine.dtype == kind
         assert np.array_equal(r.table(of="q"), words(wanted, 1) * scale)
@@ -387,7 +387,7 @@ def test_a_plan_says_before_any_work_what_the_result_says(along, how, options):
     rng = np.random.default_rng(12)
     edges = drawn(rng, 30, 100)
     named = [
-        (u, v, {"time": w + 1, "q": q, "p": p, "f": float(np.sqrt(w + 2))})
+        (u, v, {"time": w + 1, "q": q * 10**7, "p": p, "f": float(np.sqrt(w + 2))})
         for u, v, w, q, p in zip(*(x.tolist() for x in edges), strict=True)
     ]
     found = plan(named, **along, **options)
