@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from apsp import Graph, Result, shortest_paths
+from apsp import Graph, Result, plan, shortest_paths
 from semiring import get
 from semiring.host.errors import DomainError, FormatError, NegativeCycleError, ShapeError
 from semiring.sparse.cycles import Weighted
@@ -217,6 +217,24 @@ def test_matrices_with_gaps():
     assert np.array_equal(r.table(of="q"), words(wanted, 1))
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_bits_of_complete_matrices(dtype):
+    """By the largest rate of a quantity to the weight, without loops, where that makes the lengths narrower."""
+    rng = np.random.default_rng(13)
+    n = 70
+    W, Q = rng.integers(500, 1000, (n, n)), rng.integers(0, 900, (n, n))
+    W[1:, 0], W[0, 1:] = W[1:, 0] // 9, W[0, 1:] // 9  # short ways through a vertex
+    np.fill_diagonal(W, 0)
+    np.fill_diagonal(Q, 10**9)
+    tails, heads = np.nonzero(~np.eye(n, dtype=bool))
+    wanted = least(n, (tails, heads, W[tails, heads], Q[tails, heads]), True, parts=2)
+    for scale, kind in ((1, np.int32), (50, np.int32), (10**5, np.float64)):
+        r = shortest_paths(W.astype(dtype), null_value=None, along={"q": Q * scale})
+        assert r.along.engine.dtype == kind
+        assert np.array_equal(r.table(of="q"), words(wanted, 1) * scale)
+        assert np.array_equal(r.table(), words(wanted, 0))
+
+
 def test_negative_weights_and_large_ones():
     rng = np.random.default_rng(5)
     n = 12
@@ -348,6 +366,56 @@ def test_what_does_not_fit_is_refused_with_the_unit():
         shortest_paths([(0, 1, {"time": 1, "changes": -1})], weight=["time", "changes"])
 
 
+def told(p):
+    """What a plan says before any work, and that of a result."""
+    return p.engine, p.schedule, p.dtype, p.variant, p.beside_bytes, p.reason, [e.engine for e in p.considered]
+
+
+@pytest.mark.parametrize(
+    ("along", "how"),
+    [
+        ({"weight": ["time", "p"]}, "lengths carry p in "),
+        ({"weight": "time", "along": ["q", "edges"]}, "lengths carry q, edges in "),
+        ({"weight": "time", "along": ["q", "f"]}, "; f along predecessors: 'f' must be multiples of a unit"),
+        ({"weight": "time", "along": "q", "semiring": "max_min"}, "q along predecessors: packed lengths must be sums"),
+        ({"weight": "time", "along": "q", "dtype": "float32"}, "q along predecessors: packed lengths need 64 bits"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "-".join(x),
+)
+@pytest.mark.parametrize("options", [{"engine": x} for x in (*ENGINES[:3], "auto")] + [{"sources": [1, 4]}], ids=str)
+def test_a_plan_says_before_any_work_what_the_result_says(along, how, options):
+    rng = np.random.default_rng(12)
+    edges = drawn(rng, 30, 100)
+    named = [
+        (u, v, {"time": w + 1, "q": q * 10**7, "p": p, "f": float(np.sqrt(w + 2))})
+        for u, v, w, q, p in zip(*(x.tolist() for x in edges), strict=True)
+    ]
+    found = plan(named, **along, **options)
+    assert how in found.reason
+    assert told(found) == told(shortest_paths(named, **along, **options).plan)
+    plain = plan(named, weight="time", **{k: x for k, x in along.items() if k not in ("weight", "along")}, **options)
+    assert "along" not in plain.reason
+    assert "carry" not in plain.reason
+
+
+def test_a_plan_of_a_matrix_and_its_refusals():
+    A, Q = np.add.outer([1, 4, 2, 9], [5, 3, 1, 2]), np.arange(16).reshape(4, 4)
+    for more in ({}, {"memory": "1GiB"}):
+        found = plan(A, along={"q": Q}, **more)
+        assert told(found) == told(shortest_paths(A, along={"q": Q}, **more).plan)
+        assert ("carry q" in found.reason) is (not more)
+    listed = [(0, 1, {"time": 2**40, "changes": 2**40}), (1, 2, {"time": 1, "changes": 1})]
+    for wrong, error, text in (
+        ((listed, {"weight": ["time", "changes"]}), DomainError, r"Round 'time' to multiples of 1e\+07"),
+        ((listed, {"weight": "time", "along": {"time": [1, 2]}}), ValueError, "another name than the weight"),
+        ((listed, {"weight": "time", "along": [1, 2, 3]}), ShapeError, "a number an edge"),
+        ((5, {"along": "edges"}), ValueError, "along=, .* must come with a graph"),
+        ((5, {"weight": "time"}), ValueError, "weight=, .* must come with a graph"),
+    ):
+        with pytest.raises(error, match=text):
+            plan(wrong[0], **wrong[1])
+
+
 def test_command(tmp_path):
     from click.testing import CliRunner
 
@@ -364,6 +432,10 @@ def test_command(tmp_path):
         ["A", "C", "11", "1200", "2"],
         ["C", "A", "inf", "inf", "inf"],
     ]
+    said = CliRunner().invoke(main, ["plan", *command[2:]])
+    assert "lengths carry metres, edges in" in said.output
+    said = CliRunner().invoke(main, ["plan", "5", "--along", "metres"])
+    assert said.exit_code == 2
     said = CliRunner().invoke(main, command)
     assert said.exit_code == 2
     assert "--from and --to" in said.output

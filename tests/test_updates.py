@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
+import signal
 import sys
 import tracemalloc
 
@@ -21,10 +22,12 @@ from semiring.host.errors import (
     DivergenceError,
     DomainError,
     DTypeError,
+    MemoryNeeded,
     NegativeCycleError,
     ShapeError,
     VertexError,
 )
+from semiring.kernels.cpu.routes import changed
 
 #: Kinds whose kernels are run on the processor: each register, sums that round, truth values.
 ON_GPU = ("min_plus-float32", "min_plus-int16", "min_plus-int64", "max_times-float64", "max_min-int32", "lor_land-bool")
@@ -150,6 +153,78 @@ def test_a_cycle_leaves_both_as_they_were(never_anew):
     d, a = update(D, A, {(1, 1): 3, (0, 0): 0})  # loops that beat nothing
     np.testing.assert_array_equal(d, D)
     assert a[1, 1] == 3
+
+
+def two_sides(dtype, n: int, few: int) -> tuple[np.ndarray, np.ndarray]:
+    """A matrix whose arc (0, n - 1) of weight 1 is on all ways from `few` vertices to all others, and its closure."""
+    A = np.full((n, n), 50, dtype)
+    np.fill_diagonal(A, 0)
+    A[:few, 0], A[0, n - 1], A[n - 1, few:] = 1, 1, 1
+    return A, distances(A).astype(dtype)
+
+
+@pytest.mark.parametrize("step", ["close", "settle"])
+def test_ctrl_c_is_heard_before_all_is_written_or_after(step, never_anew, monkeypatch):
+    """The smaller side is closed a pivot a call here; D and A are changed both or neither."""
+    A, D = two_sides(np.int32, 40, 15)
+    calls, code, settle = [], changed.Arc._code, changed.Arc.settle
+
+    def counted(self, part):
+        def struck(*given):
+            calls.append(given)
+            if len(calls) == 3:
+                signal.raise_signal(signal.SIGINT)
+            return code(self, part)(*given)
+
+        return struck if part is changed.close else code(self, part)
+
+    def settled(self):
+        signal.raise_signal(signal.SIGINT)
+        return settle(self)
+
+    monkeypatch.setattr(changed, "CALL", 1)
+    if step == "close":
+        monkeypatch.setattr(changed.Arc, "_code", counted)
+    else:
+        monkeypatch.setattr(changed.Arc, "settle", settled)
+    d, a = D.copy(), A.copy()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            update(d, a, {(0, 39): 9}, overwrite=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(calls) == (3 if step == "close" else 0)
+    A[0, 39] = A[0, 39] if step == "close" else 9
+    np.testing.assert_array_equal(a, A)
+    np.testing.assert_array_equal(d, distances(A))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("side", [100, 500])
+def test_memory_is_asked_for_and_the_matrix_closed_anew_where_it_lacks(dtype, side, never_anew, monkeypatch):
+    n, asked = 600, []
+    A, D = two_sides(dtype, n, side)
+    expected = A.copy()
+    expected[0, n - 1] = 9
+    given = D.copy(), A.copy()
+    update(D, A, {(0, n - 1): 9}, threads=1)  # compiles
+    monkeypatch.setattr(changes, "require", lambda needed, device, **how: asked.append(needed))
+    tracemalloc.start()
+    update(*given, {(0, n - 1): 9}, overwrite=True, threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(asked) == 1
+    assert 0.3 * asked[0] < peak <= asked[0] + (1 << 18)
+    np.testing.assert_array_equal(given[0], distances(expected))
+
+    def lacking(*given, **how):
+        raise MemoryNeeded("none")
+
+    monkeypatch.setattr(changes, "require", lacking)
+    monkeypatch.setattr(changed.Arc, "repair", refuse)
+    made, _ = update(D, A, {(0, n - 1): 9})
+    np.testing.assert_array_equal(made, distances(expected))
 
 
 def test_any_layout_goes_in():

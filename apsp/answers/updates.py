@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from operator import call
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform
 from semiring.algebra.dtypes import SCALARS, encode, of
 from semiring.algebra.survey import survey
-from semiring.dense.changes import follow, put
+from semiring.dense.changes import Step, follow, put
 from semiring.host.arrays import take_in
 from semiring.host.devices import host, on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
@@ -74,10 +76,10 @@ def update(
     -----
     Integers, truth values and ⊗ that select equal a new closure bit for bit, sums and products of floats up to
     rounding. A better edge takes O(n²). For a worse one the rows and columns of entries that a best walk over it may
-    have are listed; these are computed anew from a product of all edges of the fewer of both, their
-    closure, and one more product. The matrix is closed anew where that takes as long, where ⊕ does not select or
-    integers might overflow; on a GPU also below some 1,000 vertices for a better edge and 3,300 for a worse one.
-    Several changes come one after the other. Sources:
+    have are listed; these are computed anew from a product of all edges of the fewer of both, their closure, and one
+    more product. The matrix is closed anew where that takes as long, or its memory is not free, where ⊕ does not select
+    or integers might overflow; on a GPU also below some 1,000 vertices for a better edge and 3,300 for a worse one.
+    Several changes come one after the other. Ctrl-C is heard throughout. Sources:
     Ramalingam and Reps 1996, "On the computational complexity of dynamic graph problems"; Demetrescu and Italiano 2004,
     "A new approach to dynamic all pairs shortest paths".
 
@@ -120,13 +122,15 @@ def update(
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")
         new = M if alone else M.copy(order="C")
 
-        def change() -> bool:
-            followed = follow(new, W, entries, s, threads=threads) is not None
-            if followed and alone:
+        def change(step: Step) -> int:
+            found = step()
+            if found >= 0:
                 put(W, entries)
-            return followed
+            return found
 
-        if not (undisturbed(change) if alone else change()):
+        both = (lambda step: undisturbed(partial(change, step))) if alone else call  # D and A, or neither
+        if follow(new, W, entries, s, threads=threads, write=both) is None:
+            require(W.nbytes, device_of(M), where=where, hint="Say apsp.closure(A, overwrite=True), of the changed A.")
             anew = W.copy(order="C")
             put(anew, entries)
             new = closure(anew, s, threads=threads, null_value=None)
@@ -136,7 +140,9 @@ def update(
             put(W, entries)
 
         if overwrite:
-            if new is not M:  # else all is written already
+            if new is M:
+                put(W, entries)  # one, unless it is written already
+            else:
                 undisturbed(write)
             return D, A
         changed = W.copy(order="C")

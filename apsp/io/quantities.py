@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,32 @@ from semiring.host.types import Fields, Input
 from .graph import Graph
 from .graph.edge_lists import numbers
 from .inputs import as_graph
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A graph, the name of its weight, quantities of its edges by name, and how many of them break ties."""
+
+    graph: Graph
+    weight: str
+    quantities: Mapping[Any, np.ndarray]
+    ordered: int
+
+    @classmethod
+    def read(cls, source: Input, weight: Any, along: Any, **reading: Any) -> Weighed:
+        """From a source, by the options of `as_graph`; a list of weights is the weight, then what breaks ties.
+
+        Raises as `quantities`.
+        """
+        first, *ordered = weight if isinstance(weight, list) and named(weight) else [weight]
+        wanted = (ordered or None, along) if ordered or along is not None else ()
+        source = rereadable(source) if wanted else source
+        graph = as_graph(source, weight=first, **reading)
+        found: dict[Any, np.ndarray] = {}
+        for listed in wanted:
+            again = {name: reading.get(name) for name in ("columns", "directed", "format")}
+            found |= quantities(source, graph, listed, **again)
+        return cls(graph, first if isinstance(first, str) else "distance", found, len(ordered))
 
 
 def named(listed: list[Any]) -> bool:

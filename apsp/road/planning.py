@@ -14,8 +14,9 @@ from semiring.host.types import Algebra, DType, Label
 
 from ..big.large.limits import Limits
 from ..big.large.sources import matrix_or_graph
-from ..io.inputs import as_graph
-from ..io.reading.options import BY_RULE, NullValue, nulls_of
+from ..io.quantities import Weighed
+from ..io.reading.options import BY_RULE, NullValue, Weight, nulls_of
+from .packing import carrying
 from .plans import Plan
 from .problem import on_device_of
 from .question import Question
@@ -43,6 +44,8 @@ def plan(
     order: Any = "auto",
     paths: bool = False,
     hub_labels: bool = False,
+    weight: Weight = BY_RULE,
+    along: Any = None,
     unweighted: bool = False,
     null_value: NullValue = BY_RULE,
     gpus: WorldLike | None = None,
@@ -59,15 +62,17 @@ def plan(
         with `beside_bytes` for all.
     semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
         As in `closure`.
-    sources, targets, engine, order, paths, hub_labels
-        As in `shortest_paths`.
+    sources, targets, engine, order, paths, hub_labels, weight, along
+        As in `shortest_paths`. Of quantities along paths, the reason says which are packed into the lengths, in how
+        many bits, and which are added up along predecessors, and why; dtype, memory and time are of these lengths.
     gpus
         As in `closure`: adds the grid, bytes of each rank and machine, and traffic.
 
     Raises
     ------
     ShapeError, DTypeError, DomainError
-        If `closure` does not accept A: not square, no such dtype on the semiring, NaN or values outside it.
+        If `closure` does not accept A: not square, no such dtype on the semiring, NaN or values outside it. If a list
+        of weights does not fit 62 bits, or has no common unit.
     AlgebraError, VertexError
         If the semiring is unknown; if a label of sources or targets is unknown.
     ValueError
@@ -80,7 +85,8 @@ def plan(
 
     Notes
     -----
-    A matrix is surveyed, O(n²), as signs decide the variant. `Plan.beside_bytes` is memory beyond the input.
+    A matrix is surveyed, O(n²), as signs decide the variant; quantities are, as bounds decide how many bits they take:
+    O(n²), of a list of edges at most two searches. `Plan.beside_bytes` is memory beyond the input.
 
     Examples
     --------
@@ -108,17 +114,23 @@ def plan(
         table=engine == "auto" and sources is None and targets is None and not paths,  # as `closure` returns it
         dry=True,
     )
-    of_rows = sources is not None or targets is not None
+    of_rows, weighed = sources is not None or targets is not None, weight is not BY_RULE or along is not None
+    read, note = None, ""
     if isinstance(A, (int, np.integer)):
-        if engine not in ("auto", "dense") or of_rows or unweighted or wants.nulls is not None:
+        if engine not in ("auto", "dense") or of_rows or weighed or unweighted or wants.nulls is not None:
             raise ValueError(
-                "plan: engine=, sources=, targets=, unweighted= and null_value= must come with a graph, got "
-                f"{A} vertices without edges. Pass the graph, or leave them out."
+                "plan: engine=, sources=, targets=, weight=, along=, unweighted= and null_value= must come with a "
+                f"graph, got {A} vertices without edges. Pass the graph, or leave them out."
             )
-    elif of_rows or engine != "auto" or wants.ordered:  # arguments of `shortest_paths`, not of `closure`
-        A = as_graph(A, unweighted=unweighted, null_value=null_value)
+    elif of_rows or weighed or engine != "auto" or wants.ordered:  # arguments of `shortest_paths`, not of `closure`
+        read = Weighed.read(A, weight, along, unweighted=unweighted, null_value=null_value)
+        A = read.graph
         i, j = (None if x is None else A.labels.checked_positions(x, where="plan") for x in (sources, targets))
         wants = replace(wants, sources=i, targets=j, table=False)
     question = Question(matrix_or_graph(A, wants), get(semiring), wants)
+    if read is not None and read.quantities:
+        packing = carrying(question, read.weight, read.quantities, read.ordered)
+        question, note = packing.asked, packing.note
     with on_device_of(question.source):
-        return choose(question)
+        found = choose(question)
+    return replace(found, reason=found.reason + note)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .dtypes import parts
+
 #: Number of lengths whose gcd is tried first: it is usually 1.
 CHECKED = 1000
 
@@ -26,7 +28,7 @@ def exact(
     if not longest:
         return lengths
     unit = 0
-    if 2.0 * n * longest >= 2.0**bits or not (whole or (lengths == np.floor(lengths)).all()):
+    if 2.0 * n * longest >= 2.0**bits or not (whole or all((x == np.floor(x)).all() for x in parts(lengths))):
         mantissa, exponent = np.frexp(lengths[lengths != 0])
         digits = np.ldexp(mantissa, 53).astype(np.int64)
         unit = int((exponent - 53 + np.log2(digits & -digits).astype(np.int64)).min())

@@ -7,8 +7,9 @@ are counted, and computed anew (`changed.py` in `semiring/kernels/cpu/routes/` a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from operator import call
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy as np
 from ..algebra import dtypes
 from ..algebra.records import Semiring
 from ..host.devices import host, module
+from ..host.errors import MemoryNeeded
+from ..host.memory import require
 from ..host.signals import load
 from ..host.types import Array, Scalar
 from ..kernels.backend import device_of
@@ -34,6 +37,8 @@ FEW = 4
 Ends = tuple[int, int]
 #: Weights of arcs by their ends.
 Weights = Mapping[Ends, Any]
+#: What writes to D; −1 if it did not.
+Step = Callable[[], int]
 
 
 def put(A: Array, weights: Weights) -> None:
@@ -46,15 +51,24 @@ def put(A: Array, weights: Weights) -> None:
         A[i, j] = module(A).asarray(list(weights.values()), A.dtype)
 
 
-def follow(D: Array, A: Array, changes: Weights, s: Semiring, *, threads: int | None = None) -> int | None:
+def follow(
+    D: Array,
+    A: Array,
+    changes: Weights,
+    s: Semiring,
+    *,
+    threads: int | None = None,
+    write: Callable[[Step], int] = call,
+) -> int | None:
     """D ← the closure of A after `changes`, from that before; the number of entries computed anew. A stays.
 
-    All in D's dtype, D C-contiguous. None, with D spoilt unless there is one change, if the matrix is to be closed
-    anew: where that is cheaper, ⊕ does not select, sums might leave the integers, or a cycle might beat `one`.
+    All in D's dtype, D C-contiguous; `write(step)` runs a step that writes to D. None, with D spoilt unless there is
+    one change, if the matrix is to be closed anew: where that is cheaper or memory is short, ⊕ does not select, sums
+    might leave the integers, or a cycle might beat `one`.
     """
     if s.add.selects is None or (dtypes.SCALARS[D.dtype].floating and s.mul.selects is None and Lengths.of(s) is None):
         return None
-    old, table = _entries(A, list(changes)), _Table(D, s, len(changes))
+    old, table = _entries(A, list(changes)), _Table(D, s, len(changes), write)
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
     if not table.affords(len(changes) - len(worse), len(worse)):
         return None
@@ -66,8 +80,8 @@ def follow(D: Array, A: Array, changes: Weights, s: Semiring, *, threads: int | 
 class _Table:
     """A closure that follows changes; steps return whether they did, else leave it as it was."""
 
-    def __init__(self, D: Array, s: Semiring, arcs: int) -> None:
-        self.D, self.s, self.n, self.found, self.slack = D, s, len(D), 0, 0.0
+    def __init__(self, D: Array, s: Semiring, arcs: int, write: Callable[[Step], int]) -> None:
+        self.D, self.s, self.n, self.found, self.slack, self.write = D, s, len(D), 0, 0.0, write
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
         lengths, self.relative = Lengths.of(s), False
@@ -105,7 +119,7 @@ class _Table:
             return True
         if not self._spend(self.arc[0]) or (dtypes.SCALARS[D.dtype].integer and self._leaves(self._longest(u, v, w))):
             return False
-        found = self._arc(u, v, w).gain()
+        found = self.write(self._arc(u, v, w).gain)
         self.found += found
         return bool(found >= 0)
 
@@ -122,14 +136,22 @@ class _Table:
         floor = 0.0 if not self.slack else float(np.finfo(D.dtype).tiny) if self.relative else self._longest(u, v, w)
         arc = self._arc(u, v, w)
         found = arc.affected(self.slack, floor)
-        if not found or not self._spend(self._cost(len(arc.rows), len(arc.cols))):
+        if not found or not self._spend(self._cost(len(arc.rows), len(arc.cols))) or not self._fits(arc.workspace):
             return not found
         bound = arc.repair(partial(_part, A, old), threads or default_threads())
         if bound is None or self._leaves(bound):
             return False
-        arc.settle()
+        self.write(arc.settle)
         self.found += found
         self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
+        return True
+
+    def _fits(self, needed: int) -> bool:
+        """Whether so many bytes are free; a closure asks for its own."""
+        try:
+            require(needed, self.device, where="update", hint="")
+        except MemoryNeeded:
+            return False
         return True
 
     def _cost(self, rows: int, cols: int) -> float:

@@ -18,9 +18,8 @@ from ...big.large.limits import Limits
 from ...io.display import frames
 from ...io.expansion import Expansion
 from ...io.graph import Graph
-from ...io.inputs import as_graph
 from ...io.labels import Labels
-from ...io.quantities import named, quantities, rereadable
+from ...io.quantities import Weighed, rereadable
 from ...io.reading.options import BY_RULE, Columns, NullValue, Weight
 from ...io.saving.tiles import save_archive
 from ...road.engines import Engine
@@ -432,15 +431,12 @@ def shortest_paths(
     (11, ['A', 'B', 'C'])
     """
     s = get(semiring)
-    weight, *ordered = weight if isinstance(weight, list) and named(weight) else [weight]
-    added: dict[Any, Any] = {}
-    graph = rereadable(graph) if ordered or along is not None or isinstance(ways, (str, int)) else graph
-    posed = as_graph(
-        graph, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
+    graph = rereadable(graph) if isinstance(ways, (str, int)) else graph
+    read = Weighed.read(
+        graph, weight, along, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
         format=format, name=name,
     )  # fmt: skip
-    for wanted in (ordered or None, along) if ordered or along is not None else ():
-        added |= quantities(graph, posed, wanted, columns=columns, directed=directed, format=format)
+    posed, added = read.graph, read.quantities
     reading = {"columns": columns, "directed": directed, "format": format}
     plain = turns is u_turns is ways is None
     turned = None if plain else expanded(graph, posed, s, turns, u_turns, ways, reading)
@@ -460,8 +456,7 @@ def shortest_paths(
         wants = wants if in_effect is None else replace(wants, limits=in_effect)
         wants = wants if turned is None else over_copies(wants, turned)
         ask = partial(Question, posed if turned is None else turned.graph, s, wants)
-        of = weight if isinstance(weight, str) else "distance"
-        found, carrying = carried(ask(), of, added, len(ordered)) if added else (answer(ask()), None)
+        found, carrying = carried(ask(), read.weight, added, read.ordered) if added else (answer(ask()), None)
         if in_effect is not None:
             found = written(found, in_effect, s, callback)
         library = frames.library_of(graph)

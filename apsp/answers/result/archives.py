@@ -34,10 +34,11 @@ from ...road.engines.labelled import Labelled
 from ...road.engines.part import Part, as_limit
 from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
+from ...road.packing import Word, packed
 from ...road.question import Question
 from ...road.road import answer
 from ...road.wants import Wants
-from .along import Along, Unpacked, Word, packed
+from .along import Along, Unpacked
 
 if TYPE_CHECKING:
     from . import Result

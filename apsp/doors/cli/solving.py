@@ -43,12 +43,17 @@ if TYPE_CHECKING:
     from ...answers.result import Result
 
 
+along = click.option(
+    "--along", metavar="COLUMN[,…]", help="Columns to be added up along the paths; or edges, their number."
+)
+
+
 @click.command()
 @click.argument("file", type=SOURCE)
 @ends
 @combined(reading, semiring, engine, computing, dtype, device, threads, parts)
 @click.option("--table", type=FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
-@click.option("--along", metavar="COLUMN[,…]", help="Columns to be added up along the paths; or edges, their number.")
+@along
 @click.option("--turns", type=FILE, metavar="FILE", help="Costs of turns, or forbidden ones: from, via, to[, cost].")
 @click.option("--u-turns", type=float, metavar="COST", help="The cost of turning back; inf forbids it.")
 @click.option("--ways", metavar="COLUMN", help="The column of edge names that --turns uses.")
@@ -216,6 +221,7 @@ def _verify(r: Result) -> bool:
 @click.command()
 @click.argument("what", metavar="FILE|N")
 @combined(reading, semiring, engine, computing, dtype, device, threads, parts, spread)
+@along
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
@@ -224,12 +230,12 @@ def plan(what: str, **options: Any) -> None:
 
     require_dtype(options["semiring"], options["dtype"])
     options["gpus"] = ranks_of(options)
-    reading = {name: options.pop(name) for name in READING}
     if what.isdecimal() and not Path(what).exists():
-        refuse_given((*READING, "sources", "targets"), f"{what} vertices are no file that is read and has labels")
-        made = make(int(what), **options)
+        of_files = (*READING, "along", "sources", "targets")
+        refuse_given(of_files, f"{what} vertices are no file that is read and has labels")
+        made = make(int(what), **{name: x for name, x in options.items() if name not in of_files})
     else:
-        graph = graphs.read(what, reading)
+        graph = graphs.read(what, options)
         graphs.read_vertices(graph, None, options)
         made = make(graph, **options)
     report(str(made), plan=json.loads(plan_to_array(made).item()))

@@ -16,10 +16,12 @@ from .base import Kind
 def recognises(source: Input, reading: Reading) -> bool:
     """Two arrays that fit together; or one, with weights that exclude a matrix."""
     if isinstance(source, (tuple, list)):
-        return len(source) == 2 and _two_rows(source[0]) and (source[1] is None or _one_column(_shape(source[1])))
-    if reading.weight is None and _shape(source) == (2, 2) and "int" not in str(getattr(source, "dtype", "")):
+        fits = len(source) == 2 and len(index := _shape(source[0])) == 2 and index[0] == 2
+        return fits and (source[1] is None or _one_column(_shape(source[1])))
+    index, weight = _shape(source), reading.weight
+    if weight is None and index == (2, 2) and "int" not in str(getattr(source, "dtype", "")):
         return False  # a matrix: edge ends are integers
-    return _two_rows(source) and (reading.weight is None or len(_shape(reading.weight)) == 1)
+    return len(index) == 2 and index[0] == 2 and (weight is None or len(_shape(weight)) == 1)
 
 
 def convert(source: Input, reading: Reading) -> Graph:
@@ -53,11 +55,6 @@ def from_indices(index: Array, weights: Array, *, n: int | None = None) -> Graph
 def _host(array: Array) -> np.ndarray:
     found = asarray(array, where="as_graph")
     return found if isinstance(found, np.ndarray) else found.get()
-
-
-def _two_rows(array: Array) -> bool:
-    shape = _shape(array)
-    return len(shape) == 2 and shape[0] == 2
 
 
 def _one_column(shape: tuple[int, ...]) -> bool:

@@ -24,6 +24,8 @@ from .equality import better, tight
 SPARSE = 8
 #: Steps per call, so that Ctrl-C is handled.
 CALL = 1 << 28
+#: Rows or columns of D looked at together.
+TOGETHER = 64
 
 
 @kernel
@@ -66,12 +68,11 @@ def affected(kind: Any, D: Any, u: int, v: int, w: Any, slack: Any, floor: Any, 
 
 
 @kernel
-def close(kind: Any, K: Any) -> None:
-    """K ← K*, of few vertices."""
+def close(kind: Any, K: Any, first: int, last: int) -> None:
+    """Walks through the vertices first ≤ k < last; K ← K* once all had their turn."""
     n, size = len(K), K.itemsize
-    for k in range(n):
+    for k in range(first, last):
         K[k, k] = one(kind)
-    for k in range(n):
         for i in range(n):
             if i != k and K[i, k] != zero(kind):
                 row(kind, n, K.ctypes.data + i * n * size, K[i, k], K.ctypes.data + k * n * size)
@@ -149,7 +150,7 @@ def from_cols(
                 row(kind, width, to, K[r, s], near + s * width * size)
 
 
-_SIGNATURES = {gain: "Aiixl", affected: "Aiixxxll", close: "A"}
+_SIGNATURES = {gain: "Aiixl", affected: "Aiixxxll", close: "Aii"}
 _SIGNATURES |= dict.fromkeys((from_rows, from_cols), "AAAiixxxllllaABaaii")
 
 
@@ -178,6 +179,13 @@ class Arc:
         self.rows = np.flatnonzero(counts)
         return int(counts.sum())
 
+    @property
+    def workspace(self) -> int:
+        """Bytes that `repair` and `settle` need: edges, also as lists, the closure of the smaller side, new entries."""
+        few, many, size = *sorted((len(self.rows), len(self.cols))), self.D.itemsize
+        listed = few * self.n // (SPARSE if len(self.cols) <= len(self.rows) else 1)
+        return size * few * (self.n + few + 3 * many) + few * (self.n + 2 * many) + (24 + size) * listed
+
     def repair(self, part: Callable[..., np.ndarray], threads: int) -> float | None:
         """Compute these anew; a bound of all sums of integers.
 
@@ -189,15 +197,17 @@ class Arc:
         r, m, by_rows = len(rows), len(cols), len(cols) <= len(rows)
         A = part(None, cols) if by_rows else part(rows, None)
         K = np.ascontiguousarray(A[cols] if by_rows else A[:, rows])
-        self._code(close)(K)
+        few, code = len(K), self._code(close)
+        each = max(1, CALL // few**2)
+        for first in range(0, few, each):
+            code(K, first, min(first + each, few))
         none = np.array(self.kind.zero, D.dtype)
         present = none != A
         starts, heads, weights = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, D.dtype)
         if not by_rows or np.count_nonzero(present) * SPARSE <= A.size:
-            heads, ends = present.nonzero()
-            order = ends.argsort(kind="stable")
-            starts, heads = np.searchsorted(ends[order], np.arange(A.shape[1] + 1)), heads[order]
-            weights = A[heads, ends[order]]
+            ends, heads = present.T.nonzero()
+            starts, weights = np.searchsorted(ends, np.arange(A.shape[1] + 1)), A[heads, ends]
+            heads = np.ascontiguousarray(heads)
         self.found, self.lost = np.empty((r, m), D.dtype), np.empty((r, m), bool)
         code = self._code(from_rows if by_rows else from_cols)
         given = D, A, K, *self.arc, *self.equal, rows, cols, starts, heads, weights, self.found, self.lost
@@ -207,16 +217,19 @@ class Arc:
             reached = np.empty(m if by_rows else r * (last - first), D.dtype)
             code(*given, np.empty(n, D.dtype), reached, first, last)
 
-        each = max(1, min(CALL // (min(r, m) * (n + min(r, m))), -(-length // (4 * threads))))
+        each = max(1, min(CALL // (few * (n + few)), -(-length // (4 * threads))))
         run(several, [(first, min(first + each, length)) for first in range(0, length, each)], threads)
         if not SCALARS[D.dtype].integer:
             return 0.0
-        return largest_finite(D[rows] if by_rows else D[:, cols]) + sum(map(largest_finite, (A, K)))
+        lines, axis = (rows, 0) if by_rows else (cols, 1)
+        parts = (D.take(lines[k : k + TOGETHER], axis) for k in range(0, length, TOGETHER))
+        return max(map(largest_finite, parts)) + sum(map(largest_finite, (A, K)))
 
-    def settle(self) -> None:
-        """Write the new values to D."""
+    def settle(self) -> int:
+        """Write the new values to D; 0."""
         place = np.ix_(self.rows, self.cols)
         self.D[place] = np.where(self.lost, self.found, self.D[place])
+        return 0
 
     def longest(self) -> float:
         """Length of the longest new entry, or more."""

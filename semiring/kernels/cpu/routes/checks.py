@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..intrinsics import kernel, one, plus, times, zero
 from .equality import better
+
+#: Columns of a matrix looked at together: a line of a cache, or two.
+TOGETHER = 16
 
 
 @kernel
@@ -52,11 +57,15 @@ def attain(
     If a step of P is no edge, L is 0 from there on, as 0 absorbs.
     """
     n = P.shape[1]
+    for left in range(0, n, TOGETHER):  # L ← last edges, of all rows while those of a matrix are in a cache
+        for r in range(first, last):
+            for j in range(left, min(left + TOGETHER, n)):
+                k = np.uint32(P[r, j])
+                L[r, j] = A[k, j] if dense and k < n else zero(kind)
     for r in range(first, last):
         p, length = P[r], L[r]
         for j in range(n):
             known[j] = p[j] < 0
-            length[j] = zero(kind)
         known[sources[r]], length[sources[r]] = True, one(kind)
         for j in range(n):
             v, steps = j, 0
@@ -68,7 +77,7 @@ def attain(
                 v = p[v]
             for s in range(steps - 1, -1, -1):
                 u = climbed[s]
-                w = A[v, u] if dense else weight(kind, ends, tails, entering, v, u)  # a call costs more than a look
+                w = length[u] if dense else weight(kind, ends, tails, entering, v, u)
                 length[u] = times(kind, length[v], w)
                 known[u], v = True, u
     return -1

@@ -11,7 +11,6 @@ import numpy as np
 from ....algebra.dtypes import SCALARS, largest_finite
 from ....algebra.records import Semiring
 from ....host.compiling import about
-from ....host.memory import require
 from .. import algebra, compile, gpu
 from ..binding import bind
 from .predecessors import OPTIONS, THREADS, constants
@@ -57,6 +56,13 @@ class Arc:
         self.rows, self.cols = np.flatnonzero(counts), np.flatnonzero(listed)
         return int(counts.sum())
 
+    @property
+    def workspace(self) -> int:
+        """Bytes that `repair` needs."""
+        r, m = len(self.rows), len(self.cols)
+        few = min(r, m)
+        return int((r + m + few) * (self.n + few) * self.D.dtype.itemsize)
+
     def repair(self, part: Callable[..., Any], threads: int) -> float | None:
         """Compute these anew; a bound of all sums of integers. None if there are too many rows and columns.
 
@@ -72,7 +78,6 @@ class Arc:
         if s.boolean or few > ops.pivot:
             return None
         shape = (r, self.n) if self.of_rows else (self.n, m)
-        require((r + m + few) * (self.n + few) * dtype.itemsize, "cuda", where="update", hint="Close the matrix anew.")
         self.kept = cupy.empty(shape, dtype)
         lists = (rows, 0) if self.of_rows else (0, cols)
         self._launch("keep", shape[0], *self.arc, *lists, np.int32(shape[1]), self.kept.data.ptr)
@@ -88,9 +93,10 @@ class Arc:
         """Length of the longest new entry, or more."""
         return largest_finite(self.found)
 
-    def settle(self) -> None:
-        """Write the new values to D."""
+    def settle(self) -> int:
+        """Write the new values to D; 0."""
         lists = (x.data.ptr for x in self.lists)
         r, m = self.found.shape
         ends = np.int32(m), self.kept.data.ptr, np.int32(self.of_rows), self.found.data.ptr
         self._launch("settle", r, *self.arc[:2], *lists, *ends)
+        return 0

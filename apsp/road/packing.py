@@ -1,0 +1,263 @@
+"""Lengths that carry quantities along best paths: weights w and quantities q ≥ 0 packed, w · 2ᵏ + q.
+
+A plan asks here before any work, and a result as it begins: which quantities fit, in how many bits, which go along
+predecessors and why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import dtypes
+from semiring.algebra.catalog import get
+from semiring.algebra.units import exact
+from semiring.dense.cycles import Lengths
+from semiring.host.devices import host, module, to_device
+from semiring.host.errors import DomainError
+from semiring.host.memory import require
+from semiring.host.spelling import came
+from semiring.host.types import Array, Fields, Label, Scalar
+from semiring.kernels.backend import device_of
+from semiring.sparse.cycles import Weighted
+
+from ..io.graph import Graph
+from ..io.graph.entries import present
+from . import engines
+from .engines.part import as_limit
+from .question import Question
+
+#: Bits of packed lengths: in a float64, where predecessors compare exactly, within 4 eps; in an int64.
+NARROW, FLOAT, WIDE = 31, 50, 62
+#: Entries unpacked at a time, within a core's cache.
+TOGETHER = 1 << 14
+#: Entries of a matrix looked at before all are.
+SAMPLE = 1 << 12
+
+
+@dataclass(frozen=True)
+class Word:
+    """A quantity in a packed length: multiples of `unit`, a quotient, in `bits` above `shift`, or in all above."""
+
+    shift: int
+    bits: int
+    unit: tuple[float, int]
+    dtype: np.dtype
+
+    def __call__(self, D: Array) -> Array:
+        """The quantity, in its dtype, its ∞ for no path."""
+        xp = module(D)
+        out = xp.empty(D.shape, self.dtype)
+        with np.errstate(invalid="ignore"):
+            for part in dtypes.chunks(D.shape, TOGETHER if xp is np else max(1, D.size)):
+                self._put(D[part], out[part], xp)
+        return out
+
+    def _put(self, D: Array, out: Array, xp: ModuleType) -> None:
+        if D.dtype.kind == "f" or D.dtype.itemsize < 8:  # times powers of two: exact
+            x = xp.multiply(D, 0.5**self.shift, out=out if out.dtype == np.float64 else None)
+            x = xp.floor(x, out=x) if self.shift else x
+            if self.bits:
+                above = x * 0.5**self.bits
+                xp.multiply(xp.floor(above, out=above), 2.0**self.bits, out=above)
+                x -= above
+        else:
+            x = D.astype(np.int64, copy=False) >> self.shift
+            x = x & ((1 << self.bits) - 1) if self.bits else x
+        x = self._scaled(x)
+        if x is not out:
+            out[...] = x
+        if (none := D == no_path(D.dtype)).any():
+            out[none] = no_path(self.dtype)
+
+    def entry(self, x: Array) -> Scalar:
+        """The quantity in one entry, as `__call__`."""
+        if x == no_path(x.dtype):
+            return no_path(self.dtype)
+        value = int(x) >> self.shift
+        return self.dtype.type(self._scaled(value & ((1 << self.bits) - 1) if self.bits else value))
+
+    def _scaled(self, x: Array) -> Scalar:
+        x = x * self.unit[0] if self.unit[0] != 1 else x
+        return x / self.unit[1] if self.unit[1] != 1 else x
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """A question that answers for quantities too: `asked` of packed lengths, their words, and what a plan says.
+
+    `words` are of the weight and of the packed quantities; empty where none is packed.
+    """
+
+    asked: Question
+    words: tuple[Word, ...]
+    note: str
+
+
+def carrying(question: Question, weight: str, quantities: Mapping[str, np.ndarray], ordered: int) -> Carrying:
+    """Pack as many of the quantities as fit, in their order, at least the first `ordered`.
+
+    Raises ValueError for a quantity named as the weight, DomainError if the `ordered` ones cannot be packed.
+    """
+    if weight in quantities:
+        raise ValueError(f"along: a quantity must have another name than the weight, got {came(weight)} for both.")
+    names, why, asked = list(quantities), "", question
+    words: tuple[Word, ...] = ()
+    for count in range(len(names), max(ordered, 1) - 1, -1):
+        try:
+            asked, words = packed(question, {name: quantities[name] for name in names[:count]}, weight)
+            break
+        except DomainError as error:
+            if count == ordered:
+                raise
+            why = str(error)
+    cut = max(0, len(words) - 1)
+    note = f"; lengths carry {', '.join(map(str, names[:cut]))} in {words[0].shift} bits" if words else ""
+    note += f"; {', '.join(map(str, names[cut:]))} along predecessors: {why.removeprefix('along: ')}" if why else ""
+    return Carrying(asked, words, note)
+
+
+def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tuple[Question, tuple[Word, ...]]:
+    """The question of packed lengths, and their words; DomainError, with the reason, if they do not fit."""
+    graph, s, wants, n = question.graph, question.semiring, question.wants, question.graph.n
+    if (sums := Lengths.of(s)) is None or sums.logarithmic or sums.sign < 0:
+        raise DomainError(f"along: packed lengths must be sums, with ⊕ = min, got {s.name}.")
+    if wants.limits is not None or wants.on_negative_cycle != "raise" or graph.windows(s) is not None:
+        raise DomainError("along: memory=, checkpoint=, output=, on_negative_cycle= and a matrix on disk go unpacked.")
+    own = graph.target(s, wants.dtype)
+    if own.itemsize < 8 and (wants.dtype is not None or dtypes.SCALARS[own].floating):
+        raise DomainError(f"along: packed lengths need 64 bits, got {own}.")
+    which: Any = slice(None)
+    every, complete = graph.weights, False
+    if graph.dense is not None:
+        require(8 * (8 + 2 * len(quantities)) * n * n, where="along", hint="Pass the graph as a list of edges.")
+        every = host(graph.matrix(s, wants.dtype))
+        which = there = every != dtypes.zero(s, every.dtype)
+        gaps = which.size - np.count_nonzero(which)
+        complete = gaps == n - np.count_nonzero(which.diagonal())
+        which = which if gaps else slice(None)
+    elif every is None:
+        every = np.ones(graph.edge_count, np.int64)
+    else:
+        which = present(every)
+    parts, units = zip(*(whole(x[which], n, name) for name, x in {weight: every, **quantities}.items()), strict=True)
+    lows = [int(part.min(initial=0)) for part in parts]
+    if few := [name for name, low in zip(quantities, lows[1:], strict=True) if low < 0]:
+        raise DomainError(f"along: {came(few[0])} must be at least 0 to be packed, got {quantities[few[0]].min()}.")
+    loopless = complete and lows[0] >= 0
+    if loopless:  # no vertex is farther than its edge, and no best path has a loop
+        inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] if x.ndim == 2 else x for x in parts]
+        bounds = [int(x.max(initial=0)) * (n if k else 1) for k, x in enumerate(inner)]
+        sample = [x[:: 1 + x.size // SAMPLE] for x in inner]
+        if _values(bounds) >> FLOAT or not _values(_closer(bounds, sample, bounds[0])) >> NARROW:
+            bounds = _closer(bounds, inner, bounds[0])
+    else:
+        ends = [np.asarray(x)[which] for x in (graph.rows, graph.cols)] if graph.dense is None else np.nonzero(there)
+        bounds = _bounds(ends, parts, n, graph.directed)
+    widths = [max(1, bound.bit_length()) for bound in bounds]
+    shifts = list(accumulate(reversed(widths[1:]), initial=0))[::-1]
+    top, heaviest = ((most + 1) << shifts[0] for most in (bounds[0], max(int(parts[0].max(initial=0)), -lows[0])))
+    if max(top, heaviest) >> (FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE):
+        unit = 10.0 ** math.ceil(
+            math.log10(units[0][0] / units[0][1] * 2.0 ** max(1, (max(top, heaviest) >> WIDE).bit_length()))
+        )
+        raise DomainError(
+            f"along: {', '.join(map(came, (weight, *quantities)))} must fit {WIDE} bits of a length, got "
+            f"{top.bit_length()}. Round {came(weight)} to multiples of {unit:g}."
+        )
+    floats = 1 << NARROW <= top < 1 << FLOAT
+    narrow = graph.dense is not None and lows[0] >= 0 and not max(top, heaviest) >> NARROW  # of a list, it is proven
+    packed = np.empty(parts[0].shape, np.float64 if floats else np.int32 if narrow else np.int64)
+    for here in dtypes.chunks(packed.shape, TOGETHER):
+        total = packed[here]
+        for k, (part, shift) in enumerate(zip(parts, shifts, strict=True)):
+            x = part[here] * 2.0**shift if floats else part[here].astype(np.int64, copy=False) << shift
+            np.add(total, x, out=total, casting="same_kind") if k else np.copyto(total, x, casting="same_kind")
+    if packed.shape != every.shape or isinstance(which, np.ndarray):
+        total, packed = packed, np.full(every.shape, no_path(packed.dtype))
+        packed[which] = total
+    if loopless:
+        np.fill_diagonal(packed, 0)
+    kinds = [
+        own if units[0] == (1, 1) and dtypes.SCALARS[own].integer else np.dtype(np.float64),
+        *(q.dtype for q in quantities.values()),
+    ]
+    words = tuple(map(Word, shifts, [0, *widths[1:]], units, kinds))
+    weights: Fields = {"weights": packed}
+    if graph.dense is not None:
+        weights = {"dense": to_device(packed, device_of(graph.dense)), "nulls": (), "unit": False}
+    posed = Graph(**{name: getattr(graph, name) for name in Graph.__dataclass_fields__} | weights)
+    limit = wants.limit
+    if limit is not None and math.isfinite(bound := as_limit(limit)):
+        most = math.floor(bound * units[0][1] / units[0][0]) + 1
+        most -= sum((most - k) * units[0][0] / units[0][1] > bound for k in range(2))
+        limit = ((most + 1) << shifts[0]) - 1
+    asked = Question(posed, s, replace(wants, dtype=None, limit=limit, like=None))
+    if wants.engine in engines.names() and (no := engines.get(wants.engine).refuses(asked)):
+        raise DomainError(f"along: engine={came(wants.engine)} {no}.")
+    return asked, words
+
+
+def _bounds(ends: Sequence[Label], parts: tuple[np.ndarray, ...], n: int, directed: bool) -> list[int]:
+    """Bounds on the sums of weights, and of quantities, along a best path: the largest on an edge from each vertex."""
+    ways = 1 if directed else 2
+    both = [np.concatenate((x, y)[:ways]) for x, y in (ends, ends[::-1])]
+    arcs = [Weighted(both[0], both[1], np.tile(x.ravel().astype(np.int64), ways), n, get("min_plus")) for x in parts]
+    found = [int(x.longest) for x in arcs]
+    return _closer(found, parts, arcs[0].farthest()[0]) if _values(found) >> FLOAT else found
+
+
+def _values(bounds: Sequence[int]) -> int:
+    """The number of values up to these bounds, packed."""
+    return math.prod(x + 1 for x in bounds)
+
+
+def _closer(bounds: list[int], parts: Sequence[np.ndarray], far: float) -> list[int]:
+    """Bounds from a diameter bound `far`: `far` times the largest rate per unit weight, plus all at zero weight."""
+    if not math.isfinite(far):
+        return bounds
+    weights, far = parts[0], far * (1 + 2.0**-40)
+    sums = [math.ceil(far)]
+    for part in parts[1:]:
+        most, free = 0.0, 0
+        for here in dtypes.chunks(weights.shape, TOGETHER):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rates = part[here] / weights[here]
+            if (none := weights[here] == 0).any():
+                free += int(part[here][none].sum())
+                rates[none] = 0
+            most = max(most, rates.max(initial=0))
+        sums.append(math.ceil(most * far) + free)
+    return list(map(min, bounds, sums))
+
+
+def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[float, int]]:
+    """Values as integers, in int64 or float64, times a unit or a decimal one; DomainError if they have none."""
+    if values.dtype.kind in "bi":
+        return values.astype(np.int64, copy=False), (1, 1)
+    flat = values.ravel()
+    longest = float(max(flat.max(initial=0), -flat.min(initial=0)))
+    if math.isfinite(longest):
+        if (found := exact(flat, n, longest=longest)) is not None:
+            most = 0 if found is flat else np.abs(found).argmax()
+            unit = 1.0 if found is flat else float(flat[most] / found[most])
+            return found.reshape(values.shape), (unit, 1)
+        for over in (10**k for k in range(1, 7)):
+            units = np.rint(values * over)
+            if (units / over == values).all() and np.abs(units).max() < 2.0**53:
+                return units.astype(np.int64), (1, over)
+    raise DomainError(
+        f"along: {came(name)} must be multiples of a unit to be packed, got floats without one. Round it: x.round(3)."
+    )
+
+
+@cache
+def no_path(dtype: np.dtype) -> Scalar:
+    return dtypes.zero(get("min_plus"), dtype)
