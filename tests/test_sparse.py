@@ -63,7 +63,12 @@ def shapes():
     forest = np.array([[v, (v - 1) // 2] for v in range(1, 31)]).T
     sparse = r.integers(0, 45, (2, 72))
     dense = r.integers(0, 25, (2, 300))
-    none = np.empty((2, 0), int)
+    none, upper = np.empty((2, 0), int), np.stack(np.triu_indices(12, 1))
+    k, ring = np.arange(24), np.stack((i[:12], (i[:12] + 1) % 12))
+    core = np.concatenate((ring, r.integers(0, 12, (2, 18))), axis=1)  # 12 vertices, then starts and goals
+    around = np.stack((np.repeat(12 + k, 2), r.integers(0, 12, 48)))
+    around[:, 24:] = around[::-1, 24:]
+    around = np.concatenate((core, around, np.stack((12 + k[:12], 24 + k[:12]))), axis=1)
     chains = np.concatenate([np.stack((i[:10] + 11 * c, i[1:11] + 11 * c)) for c in range(3)], axis=1)
     return {
         "nothing": (0, none),
@@ -79,9 +84,11 @@ def shapes():
         "tree": (31, np.concatenate((forest, forest[::-1]), axis=1)),
         "two components": (21, two),
         "acyclic": (35, dag),
+        "acyclic, dense": (12, upper[:, upper.sum(axis=0) % 3 > 0]),
         "lattice": (36, lattice),
         "random, reducible": (45, sparse),
         "dense": (25, dense),
+        "starts and goals": (36, around),
     }
 
 
@@ -300,6 +307,25 @@ def test_the_degree_order_is_a_permutation_and_stops_early_in_what_is_dense():
     assert order.minimum_degree(*neighbours(complete[0], complete[1], 30)).dense == 30
 
 
+def test_vertices_that_no_walk_passes_through_are_leaves():
+    n, (tails, heads) = SHAPES["starts and goals"]
+    ends = pattern.ends(tails, heads, n)
+    np.testing.assert_array_equal(np.flatnonzero(ends), np.arange(12, 36))
+    start, beside = neighbours(*(x.astype(np.int32) for x in (tails, heads)), n)
+    found = order.minimum_degree(start, beside, 1, ends)
+    assert set(found.permutation[:24]) == set(range(12, 36))
+    for ours, theirs in zip(found.columns, order.columns(start, beside, found.permutation, found.dense), strict=True):
+        np.testing.assert_array_equal(ours[:24], theirs[:24])
+    S = analyse((tails, heads), n).structure
+    assert (np.diff(S.first)[S.owner[S.position[12:]]] == 1).all()
+    for dtype in ("int16", "int64", "float32"):
+        case = Case(get("min_plus"), np.dtype(dtype))
+        E, A = made(case, "starts and goals")
+        for arc in (0, 30, 60, 80):
+            E, A[tails[arc], heads[arc]] = E.update([0], arcs=[arc]), 0  # no arc weighs less
+            same(case, E.to_dense(), cases.closure(case, A))
+
+
 def test_columns_found_with_the_degree_order_are_those_of_eliminating_set_by_set():
     for seed in range(30):
         r = rng(seed)
@@ -360,8 +386,9 @@ def test_an_order_by_parts_is_one_with_its_tree_and_its_counts(bound, monkeypatc
         for name, tails, heads in scattered(n, seed):
             arcs = (np.asarray(x, np.int32) for x in (tails, heads))
             start, beside = neighbours(*arcs, n)
-            apart += len(quotient.parts(start, beside, 1)[0]) > 1
-            found, again = (order.minimum_degree(start, beside, threads) for threads in (1, 3))
+            ending = rng(n).random(n) < 0.3 if seed else None  # whatever they are, they may go first
+            apart += len(quotient.parts(start, beside, 1, ending)[0]) > 1
+            found, again = (order.minimum_degree(start, beside, threads, ending) for threads in (1, 3))
             np.testing.assert_array_equal(np.sort(found.permutation), np.arange(n), err_msg=name)
             np.testing.assert_array_equal(found.permutation, again.permutation)
             parent, counts = order.columns(start, beside, found.permutation, found.dense)
@@ -546,7 +573,7 @@ def test_counts_are_those_of_the_filled_graph():
 
 
 def test_a_stored_zero_is_an_arc_and_duplicates_meet():
-    A = sp.coo_array(([0.0, 5.0, 3.0, 0.0], ([0, 1, 1, 2], [1, 2, 2, 0])), shape=(4, 4))
+    A = sp.coo_array(([0.0, 3.0, 5.0, 0.0], ([0, 1, 1, 2], [1, 2, 2, 0])), shape=(4, 4))
     expected = [[0, 0, 3, math.inf], [3, 0, 3, math.inf], [0, 0, 0, math.inf], [math.inf] * 3 + [0]]
     np.testing.assert_array_equal(eliminate(A).to_dense(), expected)
     B = sp.csr_array((np.array([0.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))

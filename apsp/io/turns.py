@@ -163,9 +163,12 @@ class _Streets:
         self.n, self.labels, self.ways = graph.n, graph.labels, ways
         self.least = 3 if ways is None else 2
         self.tails, self.heads, edges = arcs_of(graph)
-        self.order = np.argsort(self.tails * self.n + self.heads, kind="stable")
-        self.code, self.left = (self.tails * self.n + self.heads)[self.order], Counter[str]()
-        self.alike = np.searchsorted(self.code, self.code, "right") - np.arange(len(self.code))  # arcs of both ends
+        code = self.tails * self.n + self.heads
+        self.order = np.argsort(code, kind="stable")
+        self.code, self.left = code[self.order], Counter[str]()
+        begins = np.flatnonzero(np.diff(self.code, prepend=-1))
+        self.alike = np.zeros(len(code), np.int64)  # arcs with both ends, at the first of them
+        self.alike[begins] = np.diff(begins, append=len(code))
         self.of_way: dict[str, list[int]] = defaultdict(list)
         if ways is not None and len(ways) != graph.edge_count:
             raise ShapeError(f"turns: ways must have one for each of {graph.edge_count} edges, got {len(ways)}.")
@@ -232,11 +235,14 @@ class _Streets:
         row, arcs = np.arange(len(at[0])), np.empty((len(at[0]), 0), np.int64)
         for u, v in pairwise(at):
             code = u[row] * self.n + v[row]
-            first = np.minimum(np.searchsorted(self.code, code), len(self.code) - 1)
+            by, first = np.argsort(code), np.empty(len(code), np.int64)  # searches in this order take a quarter
+            first[by] = np.minimum(np.searchsorted(self.code, code[by]), len(self.code) - 1)
             if (lost := self.code[first] != code if len(self.code) else np.ones(len(code), bool)).any():
                 raise self._missing([self.labels[int(x[row[lost.argmax()]])] for x in at])
-            again, found = np.repeat(np.arange(len(row)), self.alike[first]), positions(first, self.alike[first])
-            row, arcs = row[again], np.column_stack((arcs[again], self.order[found]))
+            if (self.alike[first] > 1).any():
+                again = np.repeat(np.arange(len(row)), self.alike[first])
+                row, arcs, first = row[again], arcs[again], positions(first, self.alike[first])
+            arcs = np.column_stack((arcs, self.order[first]))
         return row, arcs
 
     def _row(self, names: Sequence[Any], inner: Sequence[int], kind: Any) -> list[Walk]:

@@ -12,7 +12,7 @@ from ..kernels.cpu.processors import threads_of
 from . import structure
 from .buffers import Buffers
 from .order import FOUND, candidates, inverse
-from .pattern import SMALL, near, neighbours, stored
+from .pattern import SMALL, ends, near, neighbours, stored
 from .structure import Arcs, Cost, Structure
 
 #: Arcs per thread: waking more takes longer than they save.
@@ -46,13 +46,15 @@ class Analysis:
         self._threads = threads = min(asked, max(1, len(tails) // SHARE)) if n >= SMALL else 1
         self._start, self._adjacent = neighbours(tails, heads, n, threads)
         self._labels: np.ndarray | None = None
+        ending = ends(tails, heads, n)
         if isinstance(order, str) and order in FOUND:  # a user's order refers to the user's labels
             renumbered = near(tails, heads, self._start, self._adjacent, threads)
             if renumbered is not None:
                 self._labels, self._start, self._adjacent = renumbered
+                ending = None if ending is None else ending[self._labels]
         trees = {
-            name: structure.supernodes(self._start, self._adjacent, found, threads)
-            for name, found in candidates(self._start, self._adjacent, order, threads).items()
+            name: structure.supernodes(self._start, self._adjacent, found, threads, ending)
+            for name, found in candidates(self._start, self._adjacent, order, threads, ending).items()
         }
         costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
         # All pairs: n sweeps and one numeric elimination.
@@ -121,7 +123,7 @@ def analyse(A: Array, n: int | None = None, *, order: Any = "auto", threads: int
     Examples
     --------
     >>> import semiring
-    >>> semiring.sparse.analyse(([0, 1], [1, 2]), 3).cost.height
+    >>> semiring.sparse.analyse(([0, 1, 2], [1, 2, 0]), 3).cost.height
     3
     """
     if isinstance(A, Analysis):

@@ -138,6 +138,7 @@ class Changes:
 
     def _like(self, kept: Kept) -> Kept:
         made = Kept(self.analysis, kept.weights.copy(), self.kind)
+        made.where[kept.where == 0] = 0  # updates of leaves are never written
         made.stamp[:] = -1
         return made
 

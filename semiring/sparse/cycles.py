@@ -60,7 +60,8 @@ class Weighted:
         for line in (into, out):
             missing = line == np.inf
             joined += float(line[~missing].max())
-            inside = missing[tails] & missing[heads]
+            inside = np.flatnonzero(missing[tails])
+            inside = inside[missing[heads[inside]]]
             most = np.zeros(self.n)
             np.maximum.at(most, tails[inside], length[inside])
             among = coo_array((length[inside], (tails[inside], heads[inside])), shape=A.shape)

@@ -52,7 +52,7 @@ class Code:
     @cached_property
     def steps(self) -> np.ndarray:
         """Addresses of the steps of small fronts, in the order of `cpu.sparse.fronts`."""
-        entries = (self.fill, self.place, self.extend, self.pivots, self.others, self.scatter)
+        entries = (self.fill, self.place, self.extend, self.pivots, self.others, self.scatter, self.leaf)
         return np.array([entry.address for entry in entries])
 
     def __getattr__(self, name: str) -> Entry:
@@ -75,6 +75,7 @@ STEPS: dict[str, tuple[Any, bool, str, bool]] = {
     "transpose": (movers.transpose, True, "iiiiii", True),
     "place": (fronts.place, False, "iiiiiii", False),
     "extend": (fronts.extend, False, "iiiii", False),
+    "leaf": (fronts.leaf, False, "iiiiiiii", False),
     "climb": (strips.climb_strip, False, "biiiiiii", False),
     "sweep": (strips.sweep_strip, False, "biiiiiiiiiiiii", False),
     "pair": (strips.pair_strip, False, "iiiiii", False),

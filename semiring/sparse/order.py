@@ -7,6 +7,7 @@ its edges; a variable's neighbours are those in its elements' lists and those al
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,16 +36,18 @@ class Order(NamedTuple):
     columns: tuple[np.ndarray, np.ndarray] | None = None
 
 
-def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1) -> Order:
+def minimum_degree(start: np.ndarray, heads: np.ndarray, threads: int = 1, ending: np.ndarray | None = None) -> Order:
     """Approximate minimum degree order, until half of the rest is adjacent to all of the rest.
 
     Low degrees are exact and go first, on the graph itself: most vertices of road networks, three times as fast. Large
     graphs are cut into parts for threads (quotient.py); the order does not depend on their number. (start, heads):
-    symmetric CSR without loops and duplicates.
+    symmetric CSR without loops and duplicates. `ending` vertices (see `pattern.ends`) go first in each part.
     """
     from ..kernels.cpu.sparse import degree, peeling
 
-    parts, frozen, place = quotient.parts(start, heads, threads)
+    if ending is not None:
+        ending = ending & (np.diff(start) <= quotient.ENDING)
+    parts, frozen, place = quotient.parts(start, heads, threads, ending)
     graphs = [part.graph for part in parts]
     # The rest after low degrees: of each part, then the frozen; steps of each part, then of the united rest.
     offset, before = (np.cumsum([0, *x]) for x in ([G.inner for G in graphs], [len(G.above) for G in graphs]))
@@ -151,7 +154,9 @@ ORDERS = {"degree": minimum_degree, "levels": levels, "metis": metis, "natural":
 FOUND = ("auto", "degree", "levels", "metis")
 
 
-def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int = 1) -> dict[str, Order]:
+def candidates(
+    start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int = 1, ending: np.ndarray | None = None
+) -> dict[str, Order]:
     """Requested orders by name: one, or for "auto" several to compare by count.
 
     Raises AlgebraError for an unknown name, ShapeError for an array that is no permutation, and MemoryNeeded, as
@@ -159,9 +164,10 @@ def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int =
     """
     hint = "Finding an order takes more than the arcs; Dijkstra from the sources wanted takes less."
     require(32 * len(heads) + 48 * len(start), where="eliminate", hint=hint)
+    orders = ORDERS | {"degree": partial(minimum_degree, ending=ending)}
     if isinstance(wanted, str) and wanted == "auto":
         names = ["degree", "levels"] if even(start) else ["degree"]
-        return {name: ORDERS[name](start, heads, threads) for name in names}
+        return {name: orders[name](start, heads, threads) for name in names}
     n = len(start) - 1
     if isinstance(wanted, Order):
         return {"given": wanted}
@@ -171,7 +177,7 @@ def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any, threads: int =
                 f"order must be one of auto, {', '.join(ORDERS)} or a permutation of the vertices, got {wanted!r}."
                 f"{did_you_mean(wanted, ('auto', *ORDERS))}"
             )
-        return {wanted: ORDERS[wanted](start, heads, threads)}
+        return {wanted: orders[wanted](start, heads, threads)}
     permutation = np.asarray(wanted)
     fits = permutation.shape == (n,) and (n == 0 or permutation.dtype.kind in "iu")
     if not fits or not np.array_equal(np.sort(permutation), np.arange(n)):

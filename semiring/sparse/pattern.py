@@ -11,7 +11,7 @@ from ..host.errors import DTypeError, ShapeError, VertexError
 from ..host.types import Array
 from ..kernels.cpu.pool import run
 from ..kernels.cpu.sparse import symbolic
-from .quotient import cuts, spans
+from .quotient import ENDS, cuts, spans
 
 #: Vertices below which neither renumbering nor threads pay; and the mean distance of neighbours' numbers, as a share of
 #: n, from which `near` renumbers.
@@ -59,6 +59,14 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int, threads: int = 1) -
     for low, high in ranges[1:]:
         start[low + 1 : high + 1] += start[low]
     return start, np.concatenate([found[low] for low, _ in ranges])
+
+
+def ends(tails: np.ndarray, heads: np.ndarray, n: int) -> np.ndarray | None:
+    """Mask of the vertices that no walk passes through, without arcs in or out; None if they are few."""
+    out, into = np.zeros((2, n), bool)
+    out[tails], into[heads] = True, True
+    found = ~(out & into)
+    return found if np.count_nonzero(found) > ENDS * n else None
 
 
 def shares(count: int, parts: int) -> list[tuple[int, int]]:

@@ -26,6 +26,9 @@ BOUND = 16
 #: Vertices of at most LOW neighbours are eliminated on the graph itself, if each neighbour has at most SEARCHED, and
 #: has gained at most SPARE.
 LOW, SPARE, SEARCHED = 3, 4, 64
+#: Where no walk passes through more than a share ENDS of the vertices, these go first if they have at most ENDING
+#: neighbours, and each of them has gained at most ROOM.
+ENDS, ENDING, ROOM = 1 / 8, 5, 12
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
 #: Most vertices that can queue 1 + LOW times each with 32-bit indices; largest stamp of quotient graphs.
@@ -89,17 +92,19 @@ class Part:
     """
 
     def __init__(
-        self, start: np.ndarray, heads: np.ndarray, inner: int, names: np.ndarray | None, halo: np.ndarray
-    ) -> None:
+        self, start: np.ndarray, heads: np.ndarray, inner: int, names: np.ndarray | None, halo: np.ndarray,
+        ending: np.ndarray | None,
+    ) -> None:  # fmt: skip
         from ..kernels.cpu.sparse import degree, peeling
 
         self.names, self.halo, n = names, halo, len(start) - 1
-        low = LOW if n < NUMBERED else 0
-        V, adjacent = np.empty(n + 1, peeling.VERTEX), np.empty(len(heads) + n * SPARE, np.uint32)
-        V["start"] = start + SPARE * np.arange(n + 1)
+        low, spare = LOW if n < NUMBERED else 0, SPARE if ending is None else ROOM
+        early = np.zeros(n, bool) if ending is None else ending if names is None else ending[names]
+        V, adjacent = np.empty(n + 1, peeling.VERTEX), np.empty(len(heads) + n * spare, np.uint32)
+        V["start"] = start + spare * np.arange(n + 1)
         first, turns = np.empty(n, np.int32), np.empty((2, 2 + n + low * n), np.uint32)
         heads_and_tails = np.zeros((2, low + 1), np.uint32)
-        count = peeling.peel(start, heads, inner, low, SEARCHED, V, adjacent, first, *heads_and_tails, *turns)
+        count = peeling.peel(start, heads, inner, low, SEARCHED, early, V, adjacent, first, *heads_and_tails, *turns)
         del turns
         self.V, self.adjacent, self.first = V, adjacent, first[:count]
         self.rest = rest = np.flatnonzero(V["turn"][:n] != peeling.GONE).astype(np.int32)
@@ -114,7 +119,9 @@ class Part:
         return vertices if self.names is None else self.names[vertices].view(np.int32)
 
 
-def parts(start: np.ndarray, heads: np.ndarray, threads: int) -> tuple[list[Part], np.ndarray, np.ndarray]:
+def parts(
+    start: np.ndarray, heads: np.ndarray, threads: int, ending: np.ndarray | None
+) -> tuple[list[Part], np.ndarray, np.ndarray]:
     """Parts of a graph after their eliminations; frozen vertices; n + index of each frozen vertex, by vertex."""
     from ..kernels.cpu.sparse import peeling
 
@@ -133,14 +140,14 @@ def parts(start: np.ndarray, heads: np.ndarray, threads: int) -> tuple[list[Part
         seen = np.full(len(outer), n, np.uint32)
         count = peeling.cut_out(start, heads, low, high, place, outer, seen, names, halo, begin, adjacent)
         begin = begin[: inner + count + 1]
-        made[low] = Part(begin, adjacent[: begin[-1]], inner, names[: inner + count], halo[:count])
+        made[low] = Part(begin, adjacent[: begin[-1]], inner, names[: inner + count], halo[:count], ending)
 
     if len(ranges) == 1 or np.diff(start).max() > max(16, FACTOR * n**0.5):
-        return [Part(start, heads, n, None, none)], none, place
+        return [Part(start, heads, n, None, none, ending)], none, place
     run(freeze, ranges, threads)
     outer = np.concatenate([found[low] for low, _ in ranges])
     if len(outer) > FROZEN * n:
-        return [Part(start, heads, n, None, none)], none, place
+        return [Part(start, heads, n, None, none, ending)], none, place
     place[outer] = np.arange(n, n + len(outer), dtype=np.uint32)
     run(eliminate, ranges, threads)
     return [made[low] for low, _ in ranges], outer, place

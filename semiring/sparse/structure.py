@@ -177,8 +177,13 @@ class Tree:
         return np.diff(self.first).astype(np.int64)
 
 
-def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order, threads: int = 1) -> Tree:
-    """Supernodes of a graph in CSR form (start, adjacent) under an elimination order."""
+def supernodes(
+    start: np.ndarray, adjacent: np.ndarray, order: Order, threads: int = 1, ending: np.ndarray | None = None
+) -> Tree:
+    """Supernodes of a graph in CSR form (start, adjacent) under an elimination order.
+
+    Leaves among `ending` vertices (see `pattern.ends`) stay alone: they are eliminated by writing panels (fronts.py).
+    """
     requested, n = order.permutation, len(order.permutation)
     parent, counts = order.columns or columns(start, adjacent, requested, order.dense)
     C, number, permutation = np.empty(n, symbolic.COLUMN), np.empty(n + 1, np.int32), np.empty(n, np.int32)
@@ -189,8 +194,9 @@ def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order, threads: i
         symbolic.in_postorder(low, high, parent, counts, size, place, C, up, post)
 
     run(arrange, shares(n, threads), threads)
+    alone = np.zeros(n, bool) if ending is None else ending[requested[post]] & (post < n - order.dense)
     made = permutation, first, above, height
-    count = symbolic.supernodes(requested, order.dense, NARROW, ZEROS, C, up, post, number, *made)
+    count = symbolic.supernodes(requested, order.dense, NARROW, ZEROS, C, up, post, alone, number, *made)
     return Tree(permutation, first[: count + 1].copy(), above[:count].copy(), height[:count].copy())
 
 

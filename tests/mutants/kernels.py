@@ -316,6 +316,16 @@ MUTANTS = [
         "store(kind, to, load(kind, weights + a * size))",
         "tests/test_sparse.py::test_a_stored_zero_is_an_arc_and_duplicates_meet",
         "Of arcs that repeat the last counts.",
+        nth=1,
+    ),
+    Mutant(
+        "front-duplicate-arcs-of-leaves",
+        "semiring/kernels/cpu/sparse/fronts.py",
+        "store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))",
+        "store(kind, to, load(kind, weights + a * size))",
+        "tests/test_sparse.py::test_a_stored_zero_is_an_arc_and_duplicates_meet",
+        "Of arcs that repeat, in or out of what no walk passes through, the last counts.",
+        nth=2,
     ),
     Mutant(
         "front-block-before",

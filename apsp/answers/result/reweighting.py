@@ -229,9 +229,10 @@ def _turned(r: Result, graph: Graph, turns: Any) -> Expansion | None:
 def _changed(engine: Engine, new: Graph, old: Graph) -> Engine | None:
     """The engine after few arcs of the copies weigh something else; None to find new numbers for all."""
     assert new.weights is not None
-    arcs = np.flatnonzero(new.weights != old.weights)
-    if not 0 < len(arcs) <= FEW:
-        return None if len(arcs) else engine
+    differ = new.weights != old.weights
+    if not 0 < (count := np.count_nonzero(differ)) <= FEW:
+        return None if count else engine
+    arcs = np.flatnonzero(differ)
     found = engine.changed(old, *(np.asarray(x)[arcs] for x in (old.rows, old.cols, new.weights)))
     return found[0] if found is not None and np.array_equal(np.sort(found[1]), arcs) else None
 

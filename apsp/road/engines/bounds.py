@@ -103,11 +103,11 @@ class Bounds:
 
     def scaled(self, before: np.ndarray, after: np.ndarray, zero: Scalar) -> Bounds | None:
         """The bound for new weights of all arcs: paths grow at most by the largest ratio; None if not applicable."""
-        if not np.array_equal(before == zero, after == zero) or after[before == 0].any():
+        if not np.array_equal(before == zero, after == zero):
             return None
-        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, ignored
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 is NaN, ignored
             factor = float(np.fmax.reduce(np.divide(after, before, dtype=np.float32), initial=0))
-        if (after.min() if self.sign > 0 else -after.max()) < 0:
+        if factor == math.inf or (after.min() if self.sign > 0 else -after.max()) < 0:
             return None
         return Bounds(factor * self.farthest * (1 + 2**-20), dtypes.largest_finite(after), self.centre, self.sign)
 

@@ -18,7 +18,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ..features import vector_bytes
-from ..intrinsics import itemsize, jump, kernel, load, part, plus, short, store
+from ..intrinsics import itemsize, jump, kernel, load, one, part, plus, short, store, zero
 from ..vectors import I64, Vectors, emit, expanded, loop, short_at
 from .abreast import BLOCK
 
@@ -115,9 +115,25 @@ def place(kind: Any, start: int, stop: int, arc_row: int, arc_col: int, weights:
         store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))
 
 
+@kernel
+def leaf(
+    kind: Any, m: int, start: int, stop: int, arc_row: int, arc_col: int, weights: int, lower: int, upper: int
+) -> None:
+    """Panels of one column with arcs start … stop − 1, all of them in, or all out: D = 1, and U or L zero."""
+    size = itemsize(kind)
+    for k in range(m):
+        value = zero(kind) if k > 0 else one(kind)
+        store(kind, lower + k * size, value)
+        store(kind, upper + k * size, value)
+    for a in range(start, stop):
+        row, col = short(arc_row, a), short(arc_col, a)
+        to = (lower if row > 0 else upper) + (row + col) * size
+        store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))
+
+
 # For all kinds: `steps` holds the addresses of the kernels of a kind.
 
-FILL, PLACE, EXTEND, PIVOTS, OTHERS, APART = range(6)
+FILL, PLACE, EXTEND, PIVOTS, OTHERS, APART, LEAF = range(7)
 
 
 @part
@@ -143,8 +159,21 @@ def assemble(
     c = child[s]
     while c >= 0:
         low = begin[c]
-        jump(steps[EXTEND], (begin[c + 1] - low, local.ctypes.data + 4 * low, front, wide, where[c]))
+        if where[c] != 0:
+            jump(steps[EXTEND], (begin[c + 1] - low, local.ctypes.data + 4 * low, front, wide, where[c]))
         c = sibling[c]
+
+
+@part
+def is_leaf(s: int, child: Any, sibling: Any, where: Any, arcs: Any, arc_row: Any, arc_col: Any) -> bool:
+    """Whether the only column of s has no arcs in, or none out, and no child with an update."""
+    sides, c = 0, child[s]
+    while c >= 0:
+        sides |= 0 if where[c] == 0 else 3
+        c = sibling[c]
+    for a in range(arcs[s], arcs[s + 1]):
+        sides |= (arc_row[a] == 0) | (arc_col[a] == 0) << 1
+    return sides != 3
 
 
 @part
@@ -172,21 +201,26 @@ def eliminate(
     sibling: Any, where: Any, panel: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
     upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
-    """Eliminate supernodes start … stop − 1; where[s] is the address of the update of s."""
+    """Eliminate supernodes start … stop − 1; where[s] is the address of the update of s, ← 0 if that is zero."""
     for s in range(start, stop):
         w = first[s + 1] - first[s]
         m = w + begin[s + 1] - begin[s]
         pitch = pitch_of(m, lanes)
         wide = pitch * size
+        below, above = lower + panel[s] * size, upper + panel[s] * size
+        if w == 1 and is_leaf(s, child, sibling, where, arcs, arc_row, arc_col):
+            jump(
+                steps[LEAF],
+                (m, arcs[s], arcs[s + 1], arc_row.ctypes.data, arc_col.ctypes.data, weights, below, above),
+            )
+            where[s] = 0
+            continue
         assemble(
             steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
             front,
         )  # fmt: skip
         close(steps, w, m, pitch, front, work)
-        jump(
-            steps[APART],
-            (lanes > 1, w, m, front, wide, lower + panel[s] * size, upper + panel[s] * size, where[s]),
-        )
+        jump(steps[APART], (lanes > 1, w, m, front, wide, below, above, where[s]))
 
 
 @kernel
@@ -197,7 +231,7 @@ def renew(
 ) -> None:  # fmt: skip
     """Renew the dirty (1) supernodes of the ascending `path`, marking them 2, and parents of changed updates.
 
-    The update of supernode s is word slot[s] of `updates`, at address where[s]; `fresh` holds one update.
+    The update of supernode s is word slot[s] of `updates`, at address where[s], or 0 if it is zero; `fresh` holds one.
     """
     for s in path:
         if dirty[s] == 0:
@@ -217,7 +251,7 @@ def renew(
             (lanes > 1, w, w + r, front, pitch * size, lower + to, upper + to, fresh.ctypes.data),
         )
         changed = False
-        old, words = slot[s], slot[s + 1] - slot[s]
+        old, words = slot[s], slot[s + 1] - slot[s] if where[s] != 0 else 0
         for k in range(words):
             changed |= updates[old + k] != fresh[k]
             updates[old + k] = fresh[k]

@@ -22,17 +22,17 @@ _ONE = np.uint64(1)
 
 @kernel
 def peel(
-    start: Any, heads: Any, inner: int, most: int, searched: int, V: Any, adjacency: Any, first: Any, head: Any,
-    tail: Any, vertex: Any, after: Any,
+    start: Any, heads: Any, inner: int, most: int, searched: int, ends: Any, V: Any, adjacency: Any, first: Any,
+    head: Any, tail: Any, vertex: Any, after: Any,
 ) -> int:  # fmt: skip
-    """Eliminate vertices before `inner` with at most `most` neighbours: by degree, then first come first served.
+    """Eliminate vertices before `inner`: all `ends`, then those with at most `most` neighbours, by degree.
 
     Neighbours of an eliminated vertex become a clique; a vertex stays if a neighbour lacks capacity, or has more than
     `searched` neighbours. Returns the number eliminated; `first` lists them in order, with their neighbours at the time
     in V. V.start is given.
 
-    Turns are numbered consecutively from 2, at most 1 + `most` per vertex, and queued by degree; a new turn invalidates
-    the old. `head` and `tail` hold zeros.
+    Turns are numbered consecutively from 2, at most 1 + `most` per vertex, and queued by degree, first come first
+    served; a new turn invalidates the old. `head` and `tail` hold zeros.
     """
     n, count, turns = len(start) - 1, 0, 2
     for v in range(n):
@@ -40,8 +40,8 @@ def peel(
         X.degree, X.turn = d, NONE
         for k in range(d):
             adjacency[X.start + np.uint64(k)] = heads[start[v] + k]
-        if d <= most and v < inner:
-            turns = _wait(v, X, turns, head, tail, vertex, after)
+        if (ends[v] or d <= most) and v < inner:
+            turns = _wait(v, X, np.uint32(0) if ends[v] else X.degree, turns, head, tail, vertex, after)
     least: Any = 0
     while least <= most:
         turn = head[least]
@@ -81,21 +81,24 @@ def peel(
                     adjacency[end] = adjacency[j]
                     end += _ONE
             d = np.int64(end - U.start)
-            U.degree, U.turn = d, NONE
+            U.degree = d
+            if ends[u] and U.turn != NONE:
+                continue  # its turn comes anyway
+            U.turn = NONE
             if d <= most and u < inner:
-                turns = _wait(u, U, turns, head, tail, vertex, after)
+                turns = _wait(u, U, U.degree, turns, head, tail, vertex, after)
                 least = min(least, d)
     return count
 
 
 @njit(inline="always")
-def _wait(v: Any, X: Any, turn: Any, head: Any, tail: Any, vertex: Any, after: Any) -> Any:
+def _wait(v: Any, X: Any, queue: Any, turn: Any, head: Any, tail: Any, vertex: Any, after: Any) -> Any:
     vertex[turn], X.turn = v, turn
-    if head[X.degree] == NONE:
-        head[X.degree] = turn
+    if head[queue] == NONE:
+        head[queue] = turn
     else:
-        after[tail[X.degree]] = turn
-    tail[X.degree] = turn
+        after[tail[queue]] = turn
+    tail[queue] = turn
     return turn + 1
 
 

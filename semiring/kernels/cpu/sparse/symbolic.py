@@ -220,14 +220,14 @@ def in_postorder(
 
 @kernel
 def supernodes(
-    order: Any, dense: int, narrow: int, zeros: float, C: Any, up: Any, post: Any, number: Any, permutation: Any,
-    first: Any, above: Any, height: Any,
+    order: Any, dense: int, narrow: int, zeros: float, C: Any, up: Any, post: Any, alone: Any, number: Any,
+    permutation: Any, first: Any, above: Any, height: Any,
 ) -> int:  # fmt: skip
     """Merge columns into fundamental and relaxed supernodes; returns their number.
 
     A supernode is represented by its last column, whose rows are its rows. Any child may join, its columns before the
-    parent's. The last `dense` columns are one supernode. `first` starts with a zero, and `number` has n + 1 items.
-    Columns are numbered in postorder for locality.
+    parent's, but columns that are `alone` (in postorder) like all below them. The last `dense` columns are one
+    supernode. `first` starts with a zero, and `number` has n + 1 items. Columns are numbered in postorder for locality.
     """
     n, none = len(post), np.uint32(len(post))
     left = n
@@ -239,14 +239,16 @@ def supernodes(
         c = p
         while c > stop:
             child = c - _ONE
-            if closest == none or C[child].count > C[closest].count:
-                closest = child
+            if not alone[child]:
+                alone[p] = False
+                if closest == none or C[child].count > C[closest].count:
+                    closest = child
             c -= C[child].size
         left -= _join(closest, p, C, post, n - dense, narrow, zeros) if closest != none else 0
         c = p
         while c > stop:
             child = c - _ONE
-            if child != closest:
+            if child != closest and not alone[child]:
                 left -= _join(child, p, C, post, n - dense, narrow, zeros)
             c -= C[child].size
     # The representatives are in postorder, too.
