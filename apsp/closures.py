@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 #: Defaults of the options, of computation and of memory and disk, in the order of `closure`'s `given`.
-PLAIN = "auto", False, False, "one", "raise", False, *[None] * 11
+PLAIN = "auto", False, False, "one", "raise", False, *[None] * 10
 
 
 class Kind(NamedTuple):
@@ -205,11 +205,12 @@ def closure(
            [2., 6., 0.]])
     """
     given = (
-        schedule, overwrite, unweighted, ties, on_negative_cycle, steps, block, dtype, device, callback, gpus, threads,
+        schedule, overwrite, unweighted, ties, on_negative_cycle, steps, block, device, callback, gpus, threads,
         per_thread, memory, checkpoint, output, every,
     )  # fmt: skip
     plain = type(A) is np.ndarray or is_plain(A)
-    if plain and null_value is BY_RULE and given == PLAIN:
+    # By identity: to NumPy, `np.dtype(np.float64) == None`.
+    if plain and null_value is BY_RULE and dtype is None and given == PLAIN:
         question = Question(A, get(semiring), WANTS)
         return question.in_kind(answer(question).engine.storage)
     work: dict[str, Any] = {

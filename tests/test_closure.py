@@ -483,6 +483,8 @@ def test_each_small_matrix_is_looked_at():
         with pytest.raises(DivergenceError):
             closure(np.where(good == 2, 9, -good), "max_plus")
         assert closure(good, dtype="float32").dtype == np.float32
+        # NumPy calls this dtype equal to None.
+        assert closure(good.astype(np.float32), dtype=np.dtype(np.float64)).dtype == np.float64
         np.testing.assert_array_equal(closure(good, "max_min")[0], [np.inf, np.inf, np.inf])
 
 
