@@ -202,6 +202,7 @@ def test_a_negative_cycle_is_named_by_label(engine):
     assert set(caught.value.cycle) == set("abc")
     assert caught.value.vertex in "abc"
     assert "a → b → c → a" in str(caught.value)
+    assert str(caught.value).startswith("shortest_paths: no cycle may")
 
 
 def test_a_table_too_large_names_what_streams_it(monkeypatch):

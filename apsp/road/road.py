@@ -23,7 +23,6 @@ from semiring.host.compiling import Missing, expected, uncounted
 from semiring.host.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.host.memory import LEAST, available, granted, require, shown
 from semiring.host.spelling import came, did_you_mean
-from semiring.host.types import Input
 
 from ..io.display import bars, output
 from ..io.graph import Graph
@@ -123,7 +122,7 @@ def answer(question: Question) -> Answer:
             with on_device_of(question.source):
                 engine, plan = pruned.reopened(question, error, _opened)
     except DivergenceError as error:
-        raise _by_label(error, question.source) from None
+        raise _as_asked(error, question) from None
     wants = question.wants
     if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None or wants.ends is not None):
         engine = _part(question, engine)
@@ -337,11 +336,12 @@ def _part(question: Question, engine: Engine) -> Part | Found:
     return Found(part) if engine.repeats and wants.partial and not wants.table else part
 
 
-def _by_label(error: DivergenceError, source: Input) -> DivergenceError:
-    """The error with the graph's labels."""
+def _as_asked(error: DivergenceError, question: Question) -> DivergenceError:
+    """The error with the user's function, and the graph's labels."""
+    source, message = question.source, f"{question.wants.where}:{str(error).partition(':')[2]}"
     if error.vertex is None or not isinstance(source, Graph) or source.labels == range(source.n):
-        return error
+        return type(error)(message, error.vertex, error.cycle)
     names = [source.labels[v] for v in error.cycle]
     vertex = source.labels[error.vertex]
     where = f"the cycle {output.walk([*names, names[0]])}" if names else f"vertex {vertex!r}"
-    return type(error)(f"{error} By label: {where}.", vertex, names)
+    return type(error)(f"{message} By label: {where}.", vertex, names)
