@@ -791,3 +791,12 @@ def test_the_nearest_of_many_takes_one_row(monkeypatch):
     found = csgraph.dijkstra(A, indices=np.arange(n - 1), min_only=True)
     np.testing.assert_array_equal(found, scipys.dijkstra(A, indices=np.arange(n - 1), min_only=True))
     assert asked == [12 * n]
+
+
+@pytest.mark.parametrize("n", [10, 60, 100])
+def test_rows_of_a_small_full_matrix_are_those_of_its_closure(monkeypatch, n):
+    # To list its arcs for a search takes longer.
+    A = np.random.default_rng(n).integers(1, 99, (n, n)).astype(float)
+    expected = scipys.dijkstra(A, indices=[2, -1], limit=40)
+    monkeypatch.setattr("apsp.csgraph.engines.scipys.dijkstra", None)
+    np.testing.assert_array_equal(csgraph.dijkstra(A, indices=[2, -1], limit=40), expected)

@@ -20,7 +20,7 @@ from semiring.kernels.observed import Callback
 
 from ..road.arcs import SINGLE, Arcs
 from ..road.convergence.saturation import possible
-from ..road.engines.base import FEW, Engine, placed
+from ..road.engines.base import FEW, MANY_ARCS, Engine, placed
 from ..road.engines.elimination import remembers, spent
 from ..road.engines.scipy import before_others, little
 from ..road.engines.structures import STRUCTURES
@@ -54,7 +54,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     """D[sources] (sources, n), or all, perhaps in `network.dense`; NegativeCycleError, MemoryNeeded, DomainError."""
     begun, lines = clock(), network.n if sources is None else len(sources)
     require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    if sources is not None and _are_few(network, sources, options):
+    if sources is not None and not _is_small(network) and _are_few(network, sources, options):
         return scipys.dijkstra(network.csr, indices=sources, limit=options.limit).astype(network.dtype, copy=False)
     source, wants = _posed(network, sources, options)
     question = Question(source, min_plus, wants)
@@ -88,7 +88,8 @@ def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tu
         dtypes.parts(weights), weights.dtype, min_plus, network.n
     )
     auto, cold = options.engine == "auto" and options.device != "cuda", False
-    closed = sources is None and (network.n <= FEW or (network.dense is not None and network.has_many_arcs))
+    many = network.dense is not None and network.has_many_arcs
+    closed = _is_small(network) if sources is not None else network.n <= FEW or many
     if not exact and (options.device == "cuda" or options.engine == "dense" or (auto and closed)):
         matrix, wants = network.matrix, _in_place(network, options)
         cold = auto and network.n <= 2 * FEW and _lacks_kernels(Question(matrix, min_plus, wants))
@@ -102,6 +103,13 @@ def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tu
         table=not exact, remembers=not few,
     )  # fmt: skip
     return network.arcs.graph if cold else network.graph, wants
+
+
+def _is_small(network: Network) -> bool:
+    """Whether a matrix is closed in less time than its arcs are listed."""
+    if network.dense is None or network.n > FEW or not network.least >= 0:
+        return False
+    return network.n <= 4 * MANY_ARCS or network.has_many_arcs
 
 
 def _lacks_kernels(question: Question) -> bool:

@@ -641,4 +641,20 @@ MUTANTS = [
         "tests/test_ragged.py::test_a_list_says_which_entries_are_edges_as_a_matrix_does",
         "Padding hides that nothing says what zeros are.",
     ),
+    Mutant(
+        "csgraph-rows-of-few-arcs",
+        "apsp/csgraph/engines.py",
+        "network.n <= 4 * MANY_ARCS or network.has_many_arcs",
+        "network.has_many_arcs",
+        "tests/test_csgraph.py::test_rows_of_a_small_full_matrix_are_those_of_its_closure",
+        "Arcs of a few vertices are listed, which takes longer than their closure.",
+    ),
+    Mutant(
+        "road-divergence-elsewhere",
+        "apsp/road/road.py",
+        """f"{question.wants.where}:{str(error).partition(':')[2]}\"""",
+        "str(error)",
+        "tests/test_csgraph.py::test_a_negative_loop_is_a_negative_cycle",
+        "A negative cycle in csgraph is told as one of closure.",
+    ),
 ]
