@@ -27,7 +27,7 @@ from ..io.graph.compressed import Compressed
 from ..io.labels import Labels
 from ..io.reading.from_sparse import compressed
 from ..road import estimates
-from ..road.engines.base import MANY_ARCS
+from ..road.engines.base import FEW, MANY_ARCS
 from ..road.engines.condensation import reached
 from ..road.engines.scipy import canonical, csr
 
@@ -100,7 +100,7 @@ class Network:
             return self.dense
         require(self.n * self.row_bytes, where="csgraph", hint="Ask for some rows alone, by `indices`.")
         M = np.full((self.n, self.n), self.zero, self.dtype)
-        if self.canonical:
+        if self.canonical or (self.given is not None and self.given.has_canonical_format):
             M[self.tails, self.heads] = self.weights
         else:
             np.minimum.at(M, (self.tails, self.heads), self.weights)
@@ -147,11 +147,11 @@ class Network:
         if self.dense is not None:
             np.minimum(self.dense, self.dense.T.copy(), out=self.dense)
             return self
-        if self.given is not None:
+        if self.given is not None and self.n > FEW:
             return self._both_ways()
         tails, heads = np.concatenate((self.tails, self.heads)), np.concatenate((self.heads, self.tails))
         weights = np.tile(self.weights, 2)
-        return replace(self, ends=tails, heads=heads, weights=weights, starts=None, canonical=False)
+        return replace(self, ends=tails, heads=heads, weights=weights, starts=None, canonical=False, given=None)
 
     def _both_ways(self) -> Network:
         """`symmetrized` of a CSR matrix: in each row its arcs, then those that lead back."""
