@@ -263,6 +263,7 @@ def test_an_entry_outside_plus_times_is_refused_wherever_it_stands(bad, dtype):
         "ij,jk->ik": [(3, 4), (4, 5)], "ij,jl->il": [(3, 1), (4, 5)], "ij,ij->ij": [(3, 4), (3, 4)], "ij->i": [(3, 4)],
         "bij,bj->bi": [(2, 3, 4), (2, 4)], "ii,ik->ik": [(3, 3), (3, 4)], "ij,kl->jl": [(3, 4), (5, 6)],
         "ab,bc->ac": [(3, 4), (4, 0)], "ij,jk,kl->il": [(3, 4), (4, 5), (5, 6)],
+        "ab,bc,cd->ad": [(3, 4), (4, 0), (0, 2)],
     }  # fmt: skip
     for text, shapes in cases.items():
         fine = [np.ones(shape, dtype) for shape in shapes]

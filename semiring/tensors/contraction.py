@@ -89,7 +89,7 @@ class Contraction:
     @property
     def of_products(self) -> bool:
         """Whether all steps are matrix products, so that every entry of every operand counts in the result."""
-        return all(step.way == "product" for step in self.steps) and 0 not in self.shape
+        return all(step.way == "product" for step in self.steps) and all(map(all, self.shapes))
 
     @cached_property
     def bytes(self) -> int:
