@@ -148,6 +148,7 @@ def test_a_new_machine_is_one_file(machine, monkeypatch, tmp_path):
         ("[1]", "a section cpu or cuda is required, and about, got [1]"),
         ({"CPU": {}}, "a section cpu or cuda is required, and about, got ['CPU']"),
         ({"cpu": {}, "gpu": {}}, "a section cpu or cuda is required, and about, got ['cpu', 'gpu']"),
+        ("[" * 100_000, "JSON is required, got "),
         ({"cpu": [1]}, "cpu must be an object of fields, got [1]"),
         ({"cpu": {"row_rat": 1e9}}, "cpu must have known fields, got 'row_rat'. Did you mean 'row_rate'"),
         ({"cpu": {"row_rate": "1e9"}}, "cpu: row_rate must be positive, below 1e30, got '1e9'"),

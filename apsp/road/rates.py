@@ -191,7 +191,7 @@ def read(path: Path, device: str) -> Fields:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise _refused(path, f"a readable file is required, got {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _refused(path, f"JSON is required, got {error}") from None
     if not isinstance(content, dict) or not {*RECORDS} & {*content} or not {*content} <= {"about", *RECORDS}:
         got = came([*content] if isinstance(content, dict) else content)
