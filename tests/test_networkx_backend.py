@@ -550,6 +550,7 @@ def test_should_run_by_time_and_memory(monkeypatch):
     small, large = nx.path_graph(4), nx.gnm_random_graph(300, 1500, seed=1)
     assert "ms" in backend.should_run("all_pairs_shortest_path_length", (small,), {})
     assert backend.should_run("all_pairs_shortest_path_length", (large,), {}) is True
+    assert "ms" in backend.should_run("all_pairs_shortest_path", (large,), {})
     assert "ms" in backend.should_run("eccentricity", (large, 5), {})
     assert "ms" in backend.should_run("closeness_centrality", (large,), {"u": 5})
     assert "ms" in backend.should_run("harmonic_centrality", (large, [5]), {})
