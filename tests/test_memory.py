@@ -235,7 +235,8 @@ def test_what_is_promised_is_what_is_held(name, peak):
         del case["threads"]
     # Chance adds to a peak where threads begin side by side, and takes from it where ranks do not need what they need
     # at the same moment (in a reduction none waits for another): what is outside is measured again.
-    least, peaks = 0.8 if "reduce" in case else 0.9, []
+    # SciPy's batches shrink where the machine is busy.
+    least, peaks = 0.8 if "reduce" in case or case["call"] == "csgraph" else 0.9, []
     while len(peaks) < 5:
         promised, held = peak(case)
         if least * promised - MIB / 2 <= held <= 1.1 * promised + MIB / 2:

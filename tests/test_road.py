@@ -336,3 +336,15 @@ def test_csgraph_chooses_by_the_same_offers(opened):
     A = scipy.sparse.csr_array((rng.integers(1, 999, m * n).astype(float), (tails, heads)), shape=(n, n))
     csgraph.shortest_path(A)
     assert opened == [apsp.plan(A).engine] == ["searches"]
+
+
+@pytest.mark.parametrize(("semiring", "sign", "again"), [("max_plus", -1, False), ("min_plus", 1, True)])
+def test_a_closure_by_other_integers_is_not_repeated_by_its_own(semiring, sign, again, monkeypatch):
+    """Negative lengths are removed first, which takes a half of the time; what is repeated goes without."""
+    decisions: dict = {}
+    monkeypatch.setattr("apsp.road.repeated._decisions", decisions)
+    A = sign * np.random.default_rng(0).integers(1, 1000, (300, 300))
+    for _ in range(2):
+        D = apsp.closure(A, semiring)
+        assert bool(decisions) == again
+    np.testing.assert_array_equal(D, sign * scipy.sparse.csgraph.floyd_warshall(sign * A))

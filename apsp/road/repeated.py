@@ -26,7 +26,7 @@ from .engines.base import MANY
 from .log import report_plan
 from .plans import Plan
 from .question import Question
-from .solve import run
+from .solve import converts, run
 
 #: Largest matrix in entries, on the host and on a GPU: of fewer than MANY vertices, one pivot block, or sums.
 ENTRIES, ON_DEVICE = MANY * MANY - 1, 1 << 24
@@ -92,8 +92,10 @@ def remember(question: Question, plan: Plan) -> None:
     examined = problem.may_diverge and (problem.semiring.idempotent or not SCALARS[problem.dtype].floating)
     if problem.matrix is not _matrix(question) or problem.batch or examined:
         return
-    ops = problem.bind(question.wants)
-    few = 0 < plan.n <= plan.block or (problem.device == "cpu" and plan.n) or not problem.semiring.idempotent
+    ops, one_block = problem.bind(question.wants), 0 < plan.n <= plan.block
+    if converts(problem) and not (one_block and problem.device == "cpu"):
+        return
+    few = one_block or (problem.device == "cpu" and plan.n) or not problem.semiring.idempotent
     if ops.grain == 1 and few:
         if len(_decisions) >= DECISIONS:
             _decisions.clear()

@@ -96,6 +96,12 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     return _exact(problem, solved, request) if loses else solved
 
 
+def converts(problem: Problem) -> bool:
+    """Whether the closure of a problem is tried by other integers: of 32 bits, or without negative lengths."""
+    wide = problem.dtype == np.int64 and problem.device == "cuda" and problem.n >= INT32
+    return wide or (dtypes.SCALARS[problem.dtype].integer and not problem.nonnegative)
+
+
 def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
     """The closure of integers of both signs, in a wider dtype if any saturate; DomainError if that is impossible."""
     s, D, A = problem.semiring, solved.matrix, problem.matrix
