@@ -2,11 +2,12 @@
 
     python benchmarks/turns.py --data DIR               # DIR has osm-luxembourg/; else ../shared/data
     python benchmarks/turns.py --networks 100000        # random small networks too, 20 minutes; 1,000 by default
+    python benchmarks/turns.py --device cuda            # whole tables by vertex instead, in float32
     python benchmarks/turns.py --quick
 
 Sixteen rows of each are equal to SciPy's Dijkstra on the line graph, whose vertices are arcs, before anything is timed;
-small networks to a loop over the last vertices of walks. Times are of one thread's processor clock, the best of five;
-ratios those to the network without turns, in the same process.
+small networks to a loop over the last vertices of walks. Times are the best of five, of one thread's processor clock;
+on a GPU, of the wall clock. Ratios are those to the network without turns, in the same process.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def main() -> None:
     parser = arguments(__doc__)
     folder = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("--data", type=Path, default=folder, help="the folder of real graphs")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of what is measured")
     parser.add_argument("--networks", type=int, default=1000, help="random small ones")
     parser.add_argument("--seed", type=int, default=0, help="of these")
     options = begin(parser)
@@ -50,6 +52,7 @@ def main() -> None:
         weights = np.tile(weights, 2)
     else:
         tails, heads, weights, n = dimacs(file)
+    measured = on_gpu if options.device == "cuda" else on_host
     measured(Graph.from_arrays(tails, heads, np.maximum(weights, 1), n=n), 20 if options.quick else 2000)
 
 
@@ -99,9 +102,9 @@ def loop(arcs: dict[Any, int], rules: dict[Any, float], u_turns: float, source: 
     return found
 
 
-def measured(g: Graph, count: int) -> None:
-    """The network without turns, with restrictions at some junctions, with costs at all of them."""
-    rng, n = np.random.default_rng(0), g.n
+def cases(g: Graph, count: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Options: without turns, with restrictions at some junctions, with costs at all of them."""
+    n = g.n
     e, f = in_and_out(g)
     neighbours = np.unique(np.concatenate((g.rows * n + g.cols, g.cols * n + g.rows)))
     junction = np.bincount(neighbours // n, minlength=n) > 2
@@ -113,15 +116,46 @@ def measured(g: Graph, count: int) -> None:
     banned = ahead[:, np.unique(ahead[1], return_index=True)[1]]
     banned = banned[:, rng.permutation(banned.shape[1])[:count]]
     names, costs = ("from", "via", "to"), rng.integers(0, 30_000, triples.shape[1])
-    cases: dict[str, Any] = {"without": {}}
-    cases["restrictions"] = {"turns": dict(zip(names, banned, strict=True))}
-    cases["costs everywhere"] = {"turns": dict(zip((*names, "cost"), (*triples, costs), strict=True))}
-    cases["restrictions, no U-turns"] = {**cases["restrictions"], "u_turns": math.inf}
+    turns = {"turns": dict(zip(names, banned, strict=True))}
+    return {
+        "without": {},
+        "restrictions": turns,
+        "costs everywhere": {"turns": dict(zip((*names, "cost"), (*triples, costs), strict=True))},
+        "restrictions, no U-turns": {**turns, "u_turns": math.inf},
+    }
+
+
+def on_gpu(g: Graph, count: int) -> None:
+    """New weights, and the whole table by vertex."""
+    from device import cp
+
+    rng = np.random.default_rng(0)
+    new = (g.weights * rng.uniform(1, 1.5, len(g.weights))).astype(np.int64)
+    before: list[float] = []
+    for name, options in cases(g, count, rng).items():
+        r = shortest_paths(g, engine="elimination", device="cuda", dtype="float32", **options)
+        if options:
+            equal_to_scipy(g, r, options, rng.integers(0, g.n, 16))
+
+        def waited(run: Callable[[], Any]) -> float:
+            return best(lambda: (run(), cp.cuda.Device().synchronize()), 5)
+
+        times = [waited(lambda r=r: r.update(new)), waited(lambda r=r: r.engine.table())]
+        before = before or times
+        print(name, r.plan.reason.rpartition(";")[2], flush=True)
+        for what, t, b in zip(("new weights", "all pairs"), times, before, strict=True):
+            print(f"    {what:14} {1e3 * t:10.4g} ms, {t / b:.2f} ×", flush=True)
+
+
+def on_host(g: Graph, count: int) -> None:
+    """A first answer, new weights, a table, hub labels, a pair."""
+    rng, n = np.random.default_rng(0), g.n
+    chosen = cases(g, count, rng)
     new = (g.weights * rng.uniform(1, 1.5, len(g.weights))).astype(np.int64)
     i, j = (rng.choice(n, min(n, 1000), replace=False) for _ in "ij")
     pairs = rng.integers(0, n, (2, 1_000_000 if count > 100 else 1000))
     before: list[float] = []
-    for name, options in cases.items():
+    for name, options in chosen.items():
 
         def cold(options: Any = options) -> Any:
             return shortest_paths(g, engine="elimination", threads=1, **options)
@@ -190,7 +224,8 @@ def equal_to_scipy(g: Graph, r: Any, options: dict[str, Any], sources: np.ndarra
     for k, s in enumerate(sources.tolist()):
         np.minimum.at(wanted[k], g.cols, D[k])
         wanted[k, s] = 0.0
-    np.testing.assert_array_equal(r.table(sources), wanted)
+    rtol = 0 if r.dtype.kind == "i" else 1e-5
+    np.testing.assert_allclose(np.asarray(r.table(sources), float), wanted, rtol=rtol)
 
 
 if __name__ == "__main__":
