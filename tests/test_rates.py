@@ -159,6 +159,14 @@ def test_a_new_machine_is_one_file(machine, monkeypatch, tmp_path):
         ({"cpu": {"row_rate": {"4": 1}}}, "cpu: row_rate must be positive, below 1e30, got {'4': 1}"),
         ({"cpu": {"sweep_rate": 1e9}}, "cpu: sweep_rate must be numbers by dtype or itemsize, got 1000000000.0"),
         ({"cpu": {"sweep_rate": {"3": 1e9}}}, "cpu: sweep_rate must be numbers by dtype or itemsize, got {'3': "),
+        (
+            {"cpu": {"sweep_rate": {"float32": 1}}},
+            "cpu: sweep_rate must have keys such as 1, 2, 4, 8, other, got 'float32'",
+        ),
+        (
+            {"cpu": {"closure_rate": {"4": 1e9}}},
+            "cpu: closure_rate must have keys such as float32, int32, int16, float64",
+        ),
         ({"cpu": {"sweep_rate": {"4": -1}}}, "cpu: sweep_rate must be positive, below 1e30, got -1"),
     ],
 )

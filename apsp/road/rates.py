@@ -162,9 +162,15 @@ def __getattr__(name: str) -> Processor | Card:
 
 def load(device: str, path: Path | None = None) -> Processor | Card:
     """The `Processor` or `Card` of a file, by default of this machine; FormatError if it is malformed."""
-    found = read(FOLDER / f"{DEFAULTS[device]}.json", device)
-    for name, value in read(path or source(device), device).items():
-        found[name] = {**found[name], **value} if isinstance(value, dict) else value
+    found, path = read(FOLDER / f"{DEFAULTS[device]}.json", device), path or source(device)
+    for name, value in read(path, device).items():
+        if isinstance(value, dict):
+            by_size = any(isinstance(key, int) for key in found[name])  # else by dtype
+            if keys := [key for key in value if key not in found[name] and isinstance(key, int) != by_size]:
+                must = f"keys such as {', '.join(map(str, found[name]))}"
+                raise _refused(path, f"{device}: {name} must have {must}, got {came(str(keys[0]))}", _FIELD)
+            value = {**found[name], **value}
+        found[name] = value
     return RECORDS[device](**found)
 
 

@@ -288,8 +288,8 @@ MUTANTS = [
     Mutant(
         "rates-lacking-in-tables",
         "apsp/road/rates.py",
-        "{**found[name], **value} if isinstance(value, dict) else value",
-        "value",
+        "value = {**found[name], **value}",
+        "value = {**value}",
         "tests/test_rates.py::test_another_process_takes_the_file_of_the_environment",
         "A file that has the rate of one dtype has none of the others.",
     ),
