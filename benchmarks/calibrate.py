@@ -7,8 +7,8 @@
 Questions are asked of each engine on one core, checked, and timed. The time predicted is a sum, over rates, of the
 seconds that each contributes; these are found by altering one rate after the other, so the formulas of
 apsp/road/estimates.py stand nowhere else. New rates are the old ones times factors for which predictions come nearest
-to the times, by least squares of logarithms; factors are held near a common one, by which rates that no question tells
-are scaled. Shares, caches, disks and memory between ranks are kept, and GPUs are not asked.
+to the times, by least squares of logarithms; factors are held near a common one, which
+scales the rates that no question tells. Shares, caches, disks and memory between ranks are kept; GPUs are not asked.
 """
 
 from __future__ import annotations
@@ -224,14 +224,14 @@ def predicted(found: list[Sample], table: rates.Processor) -> np.ndarray:
 
 
 def fit(found: list[Sample], seconds: np.ndarray, old: rates.Processor) -> tuple[dict[Name, float], set[Name]]:
-    """Factor of the time of each rate by which predictions come nearest to `seconds`; and those that samples tell."""
+    """Factors of rates for which predictions come nearest to `seconds`; and the rates that samples tell."""
     before, known, step = predicted(found, old), names(old), 1e-3
     shares = np.array([predicted(found, slower(old, {name: 1 + step})) - before for name in known]).T / step
     told = shares.max(axis=0) > 1e-9 * before.max()
     shares, rest = shares[:, told], np.maximum(before - shares.sum(axis=1), 0)
 
     def errors(x: np.ndarray) -> np.ndarray:
-        """Of predictions, and distances from a common factor, which is last; all are logarithms."""
+        """Errors of predictions, and distances from a common factor, which is last; all as logarithms."""
         predictions = np.log(rest + shares @ np.exp(x[:-1])) - np.log(seconds)
         return np.concatenate([predictions / ERROR, (x[:-1] - x[-1]) / PRIOR])
 

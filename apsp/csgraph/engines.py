@@ -81,7 +81,7 @@ def _are_few(network: Network, sources: np.ndarray, options: Options) -> bool:
 
 
 def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Array, Wants]:
-    """What is asked about a network: its matrix where it is dense and closed, else its graph; and the request."""
+    """The matrix of a network where that is closed, else its graph; and the request."""
     # Integers may saturate: check every distance, as `shortest_paths` does.
     weights = network.weights if network.dense is None else network.dense
     exact = dtypes.SCALARS[network.dtype].integer and possible(

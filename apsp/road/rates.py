@@ -39,7 +39,7 @@ class Processor:
     # Any question
     question: float  # before any search
     comparison: float  # of estimates by other engines: not worth saving
-    cached: float  # vertices, no seconds: a search of so many stays in a core's cache
+    cached: float  # vertices, no seconds: the largest graph whose search stays in a core's cache
     cached_with_heap: float  # the same beside SciPy's heap
     slowdown: float  # of a step, per doubling of the vertices beyond
     alone_slowdown: float  # the same for breadth-first searches of sources one by one

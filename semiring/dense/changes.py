@@ -147,7 +147,7 @@ class _Table:
         return True
 
     def _fits(self, needed: int) -> bool:
-        """Whether so many bytes are free; a closure asks for its own."""
+        """Whether the bytes are free; a closure asks for its own."""
         try:
             require(needed, self.device, where="update", hint="")
         except MemoryNeeded:

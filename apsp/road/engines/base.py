@@ -37,7 +37,7 @@ Asked = np.ndarray | Callable[[slice], np.ndarray]
 BLOCK = 64
 #: Matrices below this size skip the estimates of engines for large ones, which would take longer than the closure.
 MANY = 1024
-#: Maximum n of a matrix of which few arcs are given that is closed without counting them.
+#: Maximum n of a matrix that is closed without counting its arcs.
 FEW = 256
 #: Mean degree from which elimination structures are not cached, and a matrix is as fast as a list of arcs.
 MANY_ARCS = 16
