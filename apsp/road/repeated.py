@@ -26,7 +26,7 @@ from .engines.base import MANY
 from .log import report_plan
 from .plans import Plan
 from .question import Question
-from .solve import converts, run
+from .solve import conversions, run
 
 #: Largest matrix in entries, on the host and on a GPU: of fewer than MANY vertices, one pivot block, or sums.
 ENTRIES, ON_DEVICE = MANY * MANY - 1, 1 << 24
@@ -93,7 +93,7 @@ def remember(question: Question, plan: Plan) -> None:
     if problem.matrix is not _matrix(question) or problem.batch or examined:
         return
     ops, one_block = problem.bind(question.wants), 0 < plan.n <= plan.block
-    if converts(problem) and not (one_block and problem.device == "cpu"):
+    if conversions(problem) and not (one_block and problem.device == "cpu"):
         return
     few = one_block or (problem.device == "cpu" and plan.n) or not problem.semiring.idempotent
     if ops.grain == 1 and few:

@@ -6,6 +6,7 @@ returns the result to its origin. The engine `dense` calls this.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -69,14 +70,10 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     ops = problem.bind(request)
     plan = plan or problem.plan(ops, request)
     _require(problem, plan, request)  # what does not fit is refused before entries are searched
-    if problem.dtype == np.int64 and problem.device == "cuda":
-        solved = _in_int32(problem, plan, request)
-        if solved is not None:
-            return solved
-    if dtypes.SCALARS[problem.dtype].integer and not problem.nonnegative:
-        solved = _by_potentials(problem, plan, request)
-        if solved is not None:
-            return solved
+    for convert in conversions(problem):
+        converted = convert(problem, plan, request)
+        if converted is not None:
+            return converted
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
     overwritten, loses = problem.memory is Memory.OVERWRITE, request.table and problem.may_lose
@@ -96,10 +93,11 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     return _exact(problem, solved, request) if loses else solved
 
 
-def converts(problem: Problem) -> bool:
-    """Whether the closure of a problem is tried by other integers: of 32 bits, or without negative lengths."""
+def conversions(problem: Problem) -> Sequence[Callable[[Problem, Plan, Request], Solved | None]]:
+    """Closures by other integers, tried first: of 32 bits on a GPU, and without negative lengths."""
     wide = problem.dtype == np.int64 and problem.device == "cuda" and problem.n >= INT32
-    return wide or (dtypes.SCALARS[problem.dtype].integer and not problem.nonnegative)
+    signed = dtypes.SCALARS[problem.dtype].integer and not problem.nonnegative
+    return [_in_int32] * wide + [_by_potentials] * signed
 
 
 def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
@@ -128,7 +126,7 @@ def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     """M ← M* of int64 by int32 on a GPU, four times as fast; None if it may diverge, or sums or copies do not fit."""
     s, A, narrow = problem.semiring, problem.matrix, np.dtype(np.int32)
     sign = sign_of(s, A.dtype)
-    if problem.n < INT32 or problem.may_diverge or not (compares(s) or sign):
+    if problem.may_diverge or not (compares(s) or sign):
         return None
     start = perf_counter() - uncounted.seconds
     if 3 * A.nbytes > (available(problem.device) or 0):
