@@ -1,4 +1,4 @@
-"""What are this machine's rates, which turn the counts of engines into predicted seconds?
+"""Calibration: rates of this machine, by which estimates turn counts of operations into seconds.
 
     python benchmarks/calibrate.py                            # old, new and ratio of each rate, a minute
     python benchmarks/calibrate.py --write                    # and a file named as the processor, in apsp/road/rates/
@@ -90,7 +90,7 @@ def samples() -> Iterator[Sample]:
 
 
 def _closure(n: int, dtype: str) -> Sample:
-    """The closure of a random matrix, two rows of which are checked."""
+    """Closure of a random matrix, checked in two rows."""
     s, rng = get("boolean" if dtype == "bool" else "min_plus"), np.random.default_rng(n)
     A = rng.random((n, n)) < 2 / n if s.boolean else rng.integers(1, 100, (n, n)).astype(dtype)
 

@@ -1,4 +1,4 @@
-"""How many times slower is a network with turns than the same one without?
+"""Cost of turns: times on a road network with turn costs, relative to the same network without.
 
     python benchmarks/turns.py --data DIR               # DIR has osm-luxembourg/; else ../shared/data
     python benchmarks/turns.py --networks 100000        # random small networks too, 20 minutes; 1,000 by default

@@ -219,7 +219,7 @@ def test_matrices_with_gaps():
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_bits_of_complete_matrices(dtype):
-    """By the largest rate of a quantity to the weight, without loops, where that makes the lengths narrower."""
+    """Bounds by the largest rate of a quantity to the weight, loops left out, where they narrow the lengths."""
     rng = np.random.default_rng(13)
     n = 70
     W, Q = rng.integers(500, 1000, (n, n)), rng.integers(0, 900, (n, n))
@@ -367,7 +367,7 @@ def test_what_does_not_fit_is_refused_with_the_unit():
 
 
 def told(p):
-    """What a plan says before any work, and that of a result."""
+    """The reason of a plan before any work, beside that of the result's plan."""
     return p.engine, p.schedule, p.dtype, p.variant, p.beside_bytes, p.reason, [e.engine for e in p.considered]
 
 

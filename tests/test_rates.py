@@ -17,7 +17,7 @@ from apsp.road import estimates, rates
 from apsp.road.engines import scipy as searched
 from semiring import FormatError, get
 
-#: Relative fields, of which a machine that is twice as fast has the same.
+#: Fields without a time: shares, ratios and sizes of caches.
 RELATIVE = {"cached", "cached_with_heap", "slowdown", "alone_slowdown"}
 
 
@@ -171,7 +171,7 @@ def test_a_new_machine_is_one_file(machine, monkeypatch, tmp_path):
     ],
 )
 def test_malformed_files_are_refused(machine, content, problem):
-    """By file, field, what came, and a way out; which works."""
+    """FormatError names the file, the field, the value and a way out that works."""
     path = machine(content)
     with pytest.raises(FormatError, match=re.escape(f"{path}: rates: {problem}")) as caught:
         plan(3000)
@@ -189,7 +189,7 @@ def test_a_file_that_is_not_there_is_refused(machine, monkeypatch, tmp_path):
 
 
 def test_every_rate_is_asked_for():
-    """By a formula or an engine; a field that nobody asks for says nothing."""
+    """Each field of the records is read by a formula or an engine."""
     texts = "".join(p.read_text(encoding="utf-8") for p in ROOT.glob("apsp/**/*.py") if p.name != "rates.py")
     asked = {*re.findall(r"\b(?:cpu|card|processor)\)?\.(\w+)", texts)}
     for record in rates.RECORDS.values():

@@ -61,7 +61,7 @@ class Word:
         return out
 
     def _put(self, D: Array, out: Array, xp: ModuleType) -> None:
-        if D.dtype.kind == "f" or D.dtype.itemsize < 8:  # times powers of two: exact
+        if dtypes.SCALARS[D.dtype].floating or D.dtype.itemsize < 8:  # times powers of two: exact
             x = xp.multiply(D, 0.5**self.shift, out=out if out.dtype == np.float64 else None)
             x = xp.floor(x, out=x) if self.shift else x
             if self.bits:

@@ -57,14 +57,14 @@ def placed(blocks: Blocks) -> Iterator[tuple[slice, Array]]:
 class Engine(ABC):
     """A table of distances, shape (rows, columns), whose parts are computed or read on demand.
 
-    Positions count from 0; entries are exact, in `dtype`, and the semiring's zero for no path. `device` has the table
-    and blocks of its rows. `all_pairs` is the table
-    of all pairs that this is a part of, or itself. `in_memory`: `table` is free. `stored`: all entries are, in memory
-    or on disk. Worse distances than `limit` are no path. `repeats`: each request of a row searches again; `renews`: it
-    can answer for other weights of the same edges. `seconds` is the time of the closure, None where planning is part of
-    the work; `workspace` the bytes besides the table while it is computed. `pairs_on_device` has `entries` from CuPy
-    positions to CuPy values, or is None. `known` is a mask of rows present in a table of all pairs; None for all.
-    `fresh`: `table` is new memory, not kept here. `updated` says which part of it the last update has computed anew.
+    Positions count from 0; entries are exact, in `dtype`, and the semiring's zero for no path. `device` is that
+    of the table and of blocks of its rows. `all_pairs` is the table of all pairs that this is a part of, or itself.
+    `in_memory`: `table` is free. `stored`: all entries are, in memory or on disk. Worse distances than `limit` are no
+    path. `repeats`: each request of a row searches again; `renews`: it can answer for other weights of the same edges.
+    `seconds` is the time of the closure, None where planning is part of the work; `workspace` the bytes besides the
+    table while it is computed. `pairs_on_device` has `entries` from CuPy positions to CuPy values, or is None. `known`
+    is a mask of rows present in a table of all pairs; None for all. `fresh`: `table` is new memory, not kept here.
+    `updated` says which part of it the last update has computed anew.
     """
 
     name = ""
