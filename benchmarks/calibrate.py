@@ -1,4 +1,4 @@
-"""Calibration: rates of this machine, by which estimates turn counts of operations into seconds.
+"""Does the cost model predict this machine's times, and with which rates?
 
     python benchmarks/calibrate.py                            # old, new and ratio of each rate, a minute
     python benchmarks/calibrate.py --write                    # and a file named as the processor, in apsp/road/rates/

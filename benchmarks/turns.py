@@ -1,4 +1,4 @@
-"""Cost of turns: times on a road network with turn costs, relative to the same network without.
+"""How much time do turn costs add to distances on a road network?
 
     python benchmarks/turns.py --data DIR               # DIR has osm-luxembourg/; else ../shared/data
     python benchmarks/turns.py --networks 100000        # random small networks too, 20 minutes; 1,000 by default
