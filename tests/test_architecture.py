@@ -422,7 +422,7 @@ def of_csr(A):
 
 @pytest.mark.parametrize(
     ("call", "calls", "changes"),
-    [(apsp.closure, 105, 34), (apsp.shortest_paths, 122, 46), (of_csr, 245, 142)],
+    [(apsp.closure, 105, 34), (apsp.shortest_paths, 122, 46), (of_csr, 246, 142)],
     ids=["closure", "shortest_paths", "csgraph"],
 )
 def test_the_road_stays_short(call, calls, changes, monkeypatch):
@@ -455,13 +455,13 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88199,
+    "lines of the packages": 88217,
     "files of more than 500 lines": 8,
     "Any": 4121,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
     "entries of apsp": 9,
-    "constants of time": 98,
+    "constants of time": 96,
 }
 
 

@@ -694,17 +694,19 @@ def test_conversions():
 def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch):
     remembered = structures.Structures()
     own, other = (network(some(2000, 2, seed=seed), where="test") for seed in (0, 1))
-    mine, others = (own.tails, own.heads), (other.tails, other.heads)
-    assert remembered.spent(*mine) == 0
-    remembered.spend(*mine, 0.25)
-    remembered.spend(*mine, 0.5)
-    assert (remembered.spent(*mine), remembered.spent(*others)) == (0.75, 0)
-    made = remembered.of(*mine, own.n)
-    assert remembered.of(*mine, own.n) is made
-    assert (remembered.spent(*mine), remembered.spent(*others)) == (inf, 0)
-    remembered.spend(*mine, 1.0)  # what is known costs nothing more
-    assert remembered.spent(*mine) == inf
-    monkeypatch.setattr(structures, "_name", lambda tails, heads: 0)  # a hash alone is no structure's name
+    mine, others = own.heads, other.heads
+    assert remembered.spent(mine) == 0
+    remembered.spend(mine, 0.25)
+    remembered.spend(mine, 0.5)
+    assert (remembered.spent(mine), remembered.spent(others)) == (0.75, 0)
+    made = remembered.of(own.tails, mine, own.n)
+    assert remembered.of(own.tails, mine, own.n) is made
+    assert (remembered.spent(mine), remembered.spent(others)) == (inf, 0)
+    remembered.spend(mine, 1.0)  # what is known costs nothing more
+    assert remembered.spent(mine) == remembered.spent(mine, lines=1) == inf
+    remembered.spend(mine, 1.0, lines=16)  # searches from 16 vertices were faster
+    assert [remembered.spent(mine, lines) for lines in (4, 16, 17, inf)] == [0, 0, inf, inf]
+    monkeypatch.setattr(structures, "_name", lambda heads: 0)  # a hash alone is no structure's name
     for net, n in ((own, own.n), (other, other.n), (other, other.n + 1)):
         found = remembered.of(net.tails, net.heads, n)
         assert (found.n, found.tails.tolist()) == (n, net.tails.tolist())
@@ -712,7 +714,7 @@ def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch)
     lines = [(np.array([k]), np.array([k + 1])) for k in range(structures.CAPACITY + 1)]
     for line in lines:
         remembered.of(*line, 10)
-    assert [remembered.spent(*line) for line in lines] == [0, *[inf] * structures.CAPACITY]
+    assert [remembered.spent(heads) for _, heads in lines] == [0, *[inf] * structures.CAPACITY]
 
 
 def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch):
@@ -720,10 +722,29 @@ def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch
     n = 60_000  # of a ring one search takes longer than a thought, and looking for its structure longer than that
     A = sparse.coo_array((np.arange(1.0, n + 1), (np.arange(n), np.roll(np.arange(n), 1))))
     arcs = network(A, where="test").canonical_arcs
-    for spent, known in ((0.0, 0), (100.0, inf)):
-        remembered.spend(arcs.tails, arcs.heads, spent)
+    for spent, known in ((0.0, False), (100.0, True)):
+        remembered.spend(arcs.heads, spent)
         csgraph.shortest_path(A, indices=[3])
-        assert remembered.spent(arcs.tails, arcs.heads) == known
+        assert (remembered.spent(arcs.heads) == inf) == known
+
+
+def test_rows_of_a_graph_asked_again_and_again_get_its_structure(monkeypatch):
+    """Once searches have taken as long as its analysis would; where they stay faster, they go on."""
+    monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
+    roads, islands = apsp.generate.road_like(2000, seed=1), [some(40, 3, seed) for seed in range(50)]
+    weights = np.random.default_rng(0).integers(1, 9, len(roads.rows)).astype(float)
+    oneway = sparse.coo_array((weights, (roads.rows, roads.cols)), shape=(2000, 2000))
+    A = (oneway + oneway.T).tocsr()
+    B = sparse.block_diag(islands, format="csr")
+    for matrix, structure in ((A, True), (B, False)):
+        indices = np.arange(16) * 125
+        expected = scipys.dijkstra(matrix, indices=indices)
+        for _ in range(12):
+            np.testing.assert_array_equal(csgraph.dijkstra(matrix, indices=indices), expected)
+        assert (remembered.spent(matrix.indices) == inf) == structure
+        engine = apsp.shortest_paths(matrix, sources=indices).plan.engine
+        assert engine == ("elimination" if structure else "scipy")
+        apsp.plan(matrix, sources=indices)  # costs nothing, and is not charged
 
 
 def test_choices(monkeypatch):

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Maximum vertices and levels of a neighbourhood; sources tried; cut-off ones, and whole ones alone, that suffice.
-VERTICES, LEVELS, TRIED, ENOUGH, WHOLE = 128, 24, 16, 2, 4
+#: Maximum vertices and levels of a neighbourhood; sources tried.
+VERTICES, LEVELS, TRIED = 128, 24, 16
+#: Neighbourhoods that suffice, cut off or else whole; and for few searches, which take about as long.
+ENOUGH, FEW = (2, 4), (1, 2)
 #: Level width below which a graph is narrow; arcs per new vertex above which most close cycles, as in the plane and in
 #: space. Either means more levels than log n.
 NARROW, CLOSED = 16, 2.0
@@ -52,8 +54,10 @@ class Neighbourhoods:
         return self.levels * (1 + math.log(more) / seen)
 
 
-def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbourhoods:
-    """The neighbourhoods of some sources, in CSR; about 50 µs a source, more at hubs."""
+def around(
+    start: np.ndarray, heads: np.ndarray, sources: np.ndarray, enough: tuple[int, int] = ENOUGH
+) -> Neighbourhoods:
+    """The neighbourhoods of some sources, in CSR, until `enough` are cut off or whole; about 50 µs each."""
     tried = cut = few = arcs = levels = found = 0
     # Entries of a memoryview are Python ints, cheaper than array scalars.
     begin, ends = (memoryview(np.require(x, requirements="A").data) for x in (start, heads))
@@ -75,11 +79,11 @@ def around(start: np.ndarray, heads: np.ndarray, sources: np.ndarray) -> Neighbo
         tried += 1
         if not front:
             few += len(seen)
-            if not cut and (tried == WHOLE or few >= VERTICES):
+            if not cut and (tried == enough[1] or few >= VERTICES):
                 break
             continue
         cut, arcs, levels, found = cut + 1, arcs + followed, levels + level, found + len(seen)
-        if cut == ENOUGH:
+        if cut == enough[0]:
             break
     if not cut:
         return Neighbourhoods(0.0, few / max(1, tried))

@@ -12,18 +12,16 @@ import scipy.sparse.csgraph as scipys
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
-from semiring.host.compiling import clock
 from semiring.host.devices import host
 from semiring.host.memory import require
 from semiring.host.types import Array
 from semiring.kernels.observed import Callback
 
-from ..road.arcs import SINGLE, Arcs
+from ..road.arcs import SINGLE
 from ..road.convergence.saturation import possible
 from ..road.engines.base import FEW, MANY_ARCS, Engine, placed
-from ..road.engines.elimination import remembers, spent
-from ..road.engines.scipy import before_others, little
-from ..road.engines.structures import STRUCTURES
+from ..road.engines.elimination import charge
+from ..road.engines.scipy import at_once, little
 from ..road.question import Question
 from ..road.repeated import decided
 from ..road.road import answer
@@ -52,32 +50,29 @@ class Options:
 
 def distances(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
     """D[sources] (sources, n), or all, perhaps in `network.dense`; NegativeCycleError, MemoryNeeded, DomainError."""
-    begun, lines = clock(), network.n if sources is None else len(sources)
+    lines = network.n if sources is None else len(sources)
     require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    if sources is not None and not _is_small(network) and _are_few(network, sources, options):
-        return scipys.dijkstra(network.csr, indices=sources, limit=options.limit).astype(network.dtype, copy=False)
+    searched = sources is not None and not _is_small(network) and _is_searched(network, options)
+    if searched and little(network.n, network.size, lines, network.n, network.dtype.itemsize):
+        return _searched(network, sources, options)
     source, wants = _posed(network, sources, options)
     question = Question(source, min_plus, wants)
-    D = _table(question, network, sources, options)
-    listed = "arcs" in vars(question) and "listed" in vars(question.arcs)
-    if listed and question.once(remembers) and not math.isinf(question.once(spent)):
-        STRUCTURES.spend(*question.arcs.listed[:2], clock() - begun)
-    return D
+    if searched and network.given is not None and (taken := question.once(at_once)):
+        charge(question, taken.seconds)
+        return _searched(network, sources, options)
+    return _table(question, network, sources, options)
 
 
-def _are_few(network: Network, sources: np.ndarray, options: Options) -> bool:
-    """Whether the planner would search from these sources by SciPy at once, without a look at other engines."""
+def _is_searched(network: Network, options: Options) -> bool:
+    """Whether SciPy's search by weight answers."""
     if options.device == "cuda" or options.engine != "auto" or options.callback is not None:
         return False
-    if not dtypes.SCALARS[network.dtype].floating or not network.least >= 0:
-        return False
-    n, lines = network.n, len(sources)
-    if little(n, network.size, lines, n, network.dtype.itemsize):
-        return True
-    if network.given is None:
-        return False
-    arcs = Arcs(network.graph, min_plus, network.dtype, Wants(where="csgraph", sources=sources), lines)
-    return before_others(arcs, n) is not None
+    return dtypes.SCALARS[network.dtype].floating and network.least >= 0
+
+
+def _searched(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
+    """Rows by SciPy's own call, without an engine about it."""
+    return scipys.dijkstra(network.csr, indices=sources, limit=options.limit).astype(network.dtype, copy=False)
 
 
 def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Array, Wants]:

@@ -14,7 +14,7 @@ from semiring.dense.cycles import Lengths
 from semiring.host.types import Matrix
 from semiring.sparse.cycles import Weighted
 
-from ..answers.neighbourhoods import TRIED, Neighbourhoods, around
+from ..answers.neighbourhoods import ENOUGH, FEW, TRIED, Neighbourhoods, around
 from ..io.graph.compressed import Compressed
 from . import estimates
 
@@ -58,6 +58,11 @@ class Arcs:
         return arcs
 
     @property
+    def heads(self) -> np.ndarray:
+        heads: np.ndarray = self.listed[1] if self.compressed is None else self.compressed.indices
+        return heads
+
+    @property
     def weights(self) -> np.ndarray:
         weights: np.ndarray = self.listed[2] if self.compressed is None else self.compressed.data
         return weights
@@ -79,7 +84,7 @@ class Arcs:
             return Neighbourhoods()
         if sources is None:
             sources = np.random.default_rng(n).integers(0, n, TRIED)
-        return around(A.indptr, A.indices, sources)
+        return around(A.indptr, A.indices, sources, FEW if self.lines <= SINGLE else ENOUGH)
 
     @cached_property
     def reach(self) -> float:

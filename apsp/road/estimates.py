@@ -125,9 +125,10 @@ def counting(n: int, arcs: int, orders: int = 1) -> float:
     return cpu.analysis + found * (1 + _OTHER_ORDER * (orders - 1))
 
 
-def least_elimination(n: int, arcs: int) -> float:
-    """A lower bound on the seconds of any elimination until its first row."""
-    return counting(n, arcs) + rates.processor.elimination + rates.processor.supernode_vertex * n
+def least_elimination(n: int, arcs: int, spent: float) -> float:
+    """A lower bound on the seconds of any elimination until its first row, less those spent without its structure."""
+    looks = max(0, counting(n, arcs) - spent)
+    return looks + rates.processor.elimination + rates.processor.supernode_vertex * n
 
 
 def ordering(arcs: int) -> float:

@@ -30,6 +30,7 @@ from . import engines
 from .engines import pruned
 from .engines.base import Engine, Kind, planned
 from .engines.dense import Dense
+from .engines.elimination import charge
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
 from .log import PATIENCE, Watch, report_plan
@@ -155,6 +156,8 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
             expected.reset(token)
         if not kind.compiles:
             _uncompiled[_expected(kind, question)[0]] += plan.seconds
+        if "arcs" in vars(question) and plan.engine != "elimination":
+            charge(question, plan.seconds)
         if late:
             report_plan(plan, question.wants.callback)
         return engine, plan
@@ -252,7 +255,7 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
 def _at_once(question: Question, kinds: tuple[Kind, ...]) -> Estimate | None:
     """The estimate of a kind too cheap for others to be worth estimating, or None."""
     for kind in kinds:
-        little = kind.at_once(question) if kind.at_once else None
+        little = question.once(kind.at_once) if kind.at_once else None
         if little and not kind.refuses(question):
             return little
     return None

@@ -421,11 +421,15 @@ def analysis(question: Question) -> Analysis:
 
 
 def spent(question: Question) -> float:
-    """Seconds spent on these arcs without a structure so far; ∞ if it is cached."""
-    looked_up = question.once(remembers) and (
-        question.wants.remembers or STRUCTURES.like(question.n, question.arcs.count)
-    )
-    return STRUCTURES.spent(*question.arcs.listed[:2]) if looked_up else 0.0
+    """Seconds spent on these arcs without a structure so far; ∞ if it is cached, and did not lose for as few lines."""
+    return STRUCTURES.spent(question.arcs.heads, question.lines) if question.once(remembers) else 0
+
+
+def charge(question: Question, seconds: float) -> None:
+    """Charge an answer without a structure to its arcs, to be analysed once that would have taken as long."""
+    wants = question.wants
+    if (wants.partial or wants.table) and question.once(remembers):
+        STRUCTURES.spend(question.arcs.heads, seconds, question.lines if wants.partial else 0)
 
 
 def eliminated(question: Question) -> Eliminated:

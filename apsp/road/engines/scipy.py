@@ -22,11 +22,11 @@ from ..convergence.saturation import too_far
 from ..estimates import Estimate
 from ..plans import Plan
 from .base import BLOCK, Engine, Kind, counting, offer
+from .elimination import spent
 from .hops import known_levels, search
 from .part import as_limit
 
 if TYPE_CHECKING:
-    from ..arcs import Arcs
     from ..question import Question
 
 #: Searches below which estimating costs more.
@@ -322,7 +322,7 @@ def little(n: int, arcs: int, lines: int, columns: int, itemsize: int) -> Estima
     return taken if taken.seconds - ours.seconds <= rates.processor.comparison else None
 
 
-def _at_once(question: Question) -> Estimate | None:
+def at_once(question: Question) -> Estimate | None:
     """Searches by weight of a CSR matrix: a few, or fewer than any other engine could take as long as."""
     wants, n, size = question.wants, question.n, question.dtype.itemsize
     if not (wants.partial and question.listed) or wants.paths or wants.limits or question.arcs.compressed is None:
@@ -332,26 +332,28 @@ def _at_once(question: Question) -> Estimate | None:
         "too little for a look at others",
     )
     if taken is None:
-        taken, note = before_others(question.arcs, question.columns), "no other can be faster"
+        taken, note = _before_others(question), "no other can be faster"
     if taken is None or question.once(search) != "dijkstra":
         return None
     return offer(question, taken, "dijkstra", f", {note}")
 
 
-def before_others(arcs: Arcs, columns: int) -> Estimate | None:
+def _before_others(question: Question) -> Estimate | None:
     """Searches near the sources, if they take less than what other engines do at least by counts; else None."""
-    near, n, size, spread = arcs.near, arcs.graph.n, arcs.dtype.itemsize, arcs.spread
-    reach, asked = near.cut + near.few / max(1, n), (n, arcs.count, arcs.lines)
+    arcs, n, size = question.arcs, question.n, question.dtype.itemsize
+    near, spread, reach = arcs.near, arcs.spread, arcs.near.cut + arcs.near.few / max(1, n)
+    asked = n, arcs.count, question.lines
     taken = estimates.searches(
-        *asked, columns, size, "dijkstra", compressed=True, reach=reach, width=near.width, followed=near.arcs,
-        spread=spread,
+        *asked, question.columns, size, "dijkstra", compressed=True, reach=reach, width=near.width,
+        followed=near.arcs, spread=spread,
     )  # fmt: skip
     relaxed = estimates.guessed(n, arcs.count, reach, near.width, spread)
     ours = estimates.lanes(*asked, 0, size, relaxed, ordered=True, followed=near.arcs, tried=False).seconds
-    closed = estimates.entering(arcs.count) + estimates.closure(n, arcs.semiring, arcs.dtype, pairs=n**3)
-    question = rates.processor.question
-    others = min(ours, question + min(closed, estimates.least_elimination(n, arcs.count)))
-    return taken if taken.seconds - question <= others else None  # a look at others takes as long
+    closed = estimates.entering(arcs.count) + estimates.closure(n, question.semiring, question.dtype, pairs=n**3)
+    eliminated = estimates.least_elimination(n, arcs.count, question.once(spent))
+    before = rates.processor.question
+    others = min(ours, before + min(closed, eliminated))
+    return taken if taken.seconds - before <= others else None  # a look at others takes as long
 
 
 def _open(question: Question, plan: Plan) -> Searches:
@@ -376,4 +378,4 @@ def _looks(question: Question) -> float:
     return looks + estimates.adjacent(question.graph.edge_count)
 
 
-ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=_looks, at_once=_at_once, limits=None)
+ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=_looks, at_once=at_once, limits=None)

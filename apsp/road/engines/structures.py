@@ -19,41 +19,44 @@ if TYPE_CHECKING:
 
 #: Structures cached, and patterns with counted time.
 CAPACITY, PATTERNS = 4, 64
-#: Arcs sampled for a pattern's hash.
-SAMPLE = 1 << 14
+#: Heads sampled for a pattern's hash.
+SAMPLE = 1 << 8
 
 
 class Structures:
-    """Cached structures, and seconds spent on other patterns."""
+    """Cached structures, and seconds spent on other patterns, which are known by the heads of their arcs."""
 
     def __init__(self) -> None:
         self._cached: OrderedDict[int, Analysis] = OrderedDict()
         self._spent: OrderedDict[int, float] = OrderedDict()
+        self._lost: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def spent(self, tails: np.ndarray, heads: np.ndarray) -> float:
-        """Seconds spent on this pattern so far; ∞ if its structure is cached."""
-        name = _name(tails, heads)
-        with self._lock:
-            return float("inf") if name in self._cached else self._spent.get(name, 0.0)
+    def spent(self, heads: np.ndarray, lines: float = float("inf")) -> float:
+        """Seconds spent on this pattern so far.
 
-    def like(self, n: int, arcs: int) -> bool:
-        """Whether a structure with n vertices and this number of arcs is cached."""
+        ∞ if its structure is cached; 0 if searches were faster with it, from as many vertices as `lines`.
+        """
+        name = _name(heads)
         with self._lock:
-            return any(cached.n == n and len(cached.tails) == arcs for cached in self._cached.values())
+            if name in self._cached:
+                return float("inf") if lines > self._lost.get(name, 0) else 0
+            return self._spent.get(name, 0.0)
 
-    def spend(self, tails: np.ndarray, heads: np.ndarray, seconds: float) -> None:
-        """Charge seconds to a pattern without a cached structure."""
-        name = _name(tails, heads)
+    def spend(self, heads: np.ndarray, seconds: float, lines: int = 0) -> None:
+        """Charge seconds to a pattern; if its structure is cached, searches from `lines` vertices are faster."""
+        name = _name(heads)
         with self._lock:
-            if name not in self._cached:
-                self._spent[name] = self._spent.pop(name, 0.0) + seconds
-                while len(self._spent) > PATTERNS:
-                    self._spent.popitem(last=False)
+            if name in self._cached:
+                self._lost[name] = max(lines, self._lost.get(name, 0))
+                return
+            self._spent[name] = self._spent.pop(name, 0) + seconds
+            while len(self._spent) > PATTERNS:
+                self._spent.popitem(last=False)
 
     def of(self, tails: np.ndarray, heads: np.ndarray, n: int, threads: int | None = None) -> Analysis:
         """The structure of these arcs, cached or computed."""
-        name = _name(tails, heads)
+        name = _name(heads)
         with self._lock:
             cached = self._cached.get(name)
             if cached is not None and _same(cached, tails, heads, n):
@@ -62,15 +65,16 @@ class Structures:
         made = sparse.analyse((tails, heads), n, threads=threads)
         with self._lock:
             self._spent.pop(name, None)
+            self._lost.pop(name, None)
             self._cached[name] = made
             while len(self._cached) > CAPACITY:
-                self._cached.popitem(last=False)
+                self._lost.pop(self._cached.popitem(last=False)[0], None)
         return made
 
 
-def _name(tails: np.ndarray, heads: np.ndarray) -> int:
-    step = max(1, len(tails) // SAMPLE)  # matches are compared with all arcs
-    return hash((len(tails), tails[::step].tobytes(), heads[::step].tobytes()))
+def _name(heads: np.ndarray) -> int:
+    step = max(1, len(heads) // SAMPLE)  # matches are compared with all arcs
+    return hash((len(heads), heads[::step].astype(np.int64).tobytes()))
 
 
 def _same(cached: Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:
