@@ -7,10 +7,11 @@
 
 A figure is a ratio of one run: the time of a reference (what registers can do, the same question to SciPy, NetworkX,
 NumPy or pandas, a launch of nothing) over ours. What is timed is checked first. All figures are written to one file,
-with machine, date, commit and command, and compared with the last ledger of the same kind of machine, of out/ledger/ or
-docs/ledger/. First comes what fell by more than a tenth, each measured again before it is told; then missed bars; then
-valleys: figures ten times below a sister (another dtype or semiring of the same verb and size, another engine of the
-same question), and how many have no bar. Parts are files in benchmarks/figures/. Exit code 1: something fell.
+part by part, with machine, date, commit and command, and compared with the last ledger of the same kind of machine, of
+out/ledger/ or docs/ledger/. First comes what fell by more than a tenth, each measured again before it is told; then
+missed bars; then valleys: figures ten times below a sister (another dtype or semiring of the same verb and size,
+another engine of the same question), and how many have no bar. Parts are files in benchmarks/figures/. Exit code 1:
+something fell.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -43,21 +46,33 @@ def main() -> None:
     args = common.begin(parser, gpu="cuda" in sys.argv)
     kind = machine(args.device)
     last = newest(kind)
-    found, failed = measure(args.device, args.only, last)
     facts = {name: fact for name, fact in common.facts().items() if name != "machine code"}  # folders of this machine
-    document = {**facts, "commit": commit(), "kind": kind, "figures": [asdict(x) for x in found]}
+    about = {**facts, "commit": commit(), "kind": kind}
+    file = KEPT / f"{slug(kind)}-{about['date']}-{about['commit']}.json"
+    keep = partial(write, file, about)
+    found, failed = measure(args.device, args.only, last, (lambda found: None) if common.quick() else keep)
     print("\n".join(report(found, last)))
     if not common.quick():
-        name = f"{slug(kind)}-{document['date']}-{document['commit']}.json"
-        for folder, file in [(KEPT, name)] + [(PUBLISHED, f"{slug(kind)}.json")] * args.publish:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / file).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            print(f"kept in {(folder / file).relative_to(common.ROOT)}")
+        print(f"kept in {file.relative_to(common.ROOT)}")
+    if args.publish and not common.quick():
+        write(PUBLISHED / f"{slug(kind)}.json", about, found)
     sys.exit(bool(failed) or (not common.quick() and bool(fallen(found, last))))
 
 
-def measure(device: str, only: list[str], last: dict[str, Any] | None) -> tuple[list[Figure], list[str]]:
-    """Every figure, and the names of those that ended in an error; what fell is measured again, and the better kept."""
+def write(file: Path, about: dict[str, Any], found: list[Figure]) -> None:
+    """Write figures, with machine, date, commit and command, as JSON."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    document = {**about, "figures": [asdict(x) for x in found]}
+    file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def measure(
+    device: str, only: list[str], last: dict[str, Any] | None, keep: Callable[[list[Figure]], None]
+) -> tuple[list[Figure], list[str]]:
+    """Every figure, and the names of those that ended in an error; what fell is measured again, and the better kept.
+
+    `keep(figures)` is called after each part, so that a run that is interrupted has not measured in vain.
+    """
     before = ratios(last)
     found, failed = [], []
     for part, tasks in figures.parts().items():
@@ -75,6 +90,7 @@ def measure(device: str, only: list[str], last: dict[str, Any] | None) -> tuple[
                 continue
             found.append(figure)
             print(line(figure), flush=True)
+        keep(found)
     return found, failed
 
 

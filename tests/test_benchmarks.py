@@ -146,8 +146,9 @@ def test_the_ledger_names_what_fell_first_and_measures_it_again(monkeypatch, cap
     monkeypatch.setattr(figures, "parts", lambda: {"part": lambda device: iter(tasks)})
     before = [{"name": name, "against": 1.0, "seconds": 30.0 if name == "valley" else 1.0} for name in seconds]
     last = {"date": "2026-01-01", "commit": "abc", "figures": before}
-    found, failed = ledger.measure("cpu", [], last)
-    assert failed == []
+    kept = []
+    found, failed = ledger.measure("cpu", [], last, lambda figures: kept.append(len(figures)))
+    assert (failed, kept) == ([], [4])  # each part is kept as soon as it is measured
     assert [(x.name, share) for x, share in ledger.fallen(found, last)] == [("slower", 0.8)]
     told = "\n".join(ledger.report(found, last)).split("\n")
     assert told[1:3] == [
@@ -163,4 +164,5 @@ def test_the_ledger_names_what_fell_first_and_measures_it_again(monkeypatch, cap
     ]
     assert ledger.slug("NVIDIA H200, 2 threads") == "nvidia-h200-2-threads"
     monkeypatch.setattr(figures, "parts", lambda: {"part": lambda device: iter([("wrong", lambda: 1 / 0)])})
-    assert ledger.measure("cpu", [], None) == ([], ["wrong"])
+    assert ledger.measure("cpu", [], None, kept.append) == ([], ["wrong"])
+    assert kept == [4, []]
