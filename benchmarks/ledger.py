@@ -95,7 +95,7 @@ def measure(
 
 
 def line(x: Figure) -> str:
-    bars = [f"{x.least:g} ×"] if x.least else []
+    bars = [f"{x.least:g} ×" + (f" or {1e6 * x.beyond:g} µs more" if x.beyond else "")] if x.least else []
     bars += [f"{1e3 * x.most:g} ms"] if x.most else []
     missed = f"  MISSED (bar {', '.join(bars)})" if x.missed else ""
     return f"{x.name:52} {1e3 * x.seconds:11.4f} ms {x.ratio:9.3f} × {x.reference}{missed}"

@@ -162,6 +162,8 @@ def test_the_ledger_names_what_fell_first_and_measures_it_again(monkeypatch, cap
         "  valley: 30 × below slow once",
         "4 figures, 3 without a bar",
     ]
+    for seconds, missed in ((1.2, False), (1.4, True)):  # a bar of 0.9, or 0.3 s more
+        assert Figure("short", seconds, 1.0, "SciPy", 0.9, beyond=0.3).missed == missed
     assert ledger.slug("NVIDIA H200, 2 threads") == "nvidia-h200-2-threads"
     monkeypatch.setattr(figures, "parts", lambda: {"part": lambda device: iter([("wrong", lambda: 1 / 0)])})
     assert ledger.measure("cpu", [], None, kept.append) == ([], ["wrong"])

@@ -24,6 +24,8 @@ class Figure:
         What that is.
     least : float, optional
         The bar of `ratio`.
+    beyond : float
+        Seconds beyond the reference within which `least` counts as met: of short calls, what a call may take.
     most : float, optional
         The bar of `seconds`.
     work : float, optional
@@ -40,6 +42,7 @@ class Figure:
     most: float | None = None
     work: float = 0.0
     family: tuple[str, ...] = ()
+    beyond: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -54,7 +57,8 @@ class Figure:
     @property
     def missed(self) -> bool:
         """Whether it misses a bar."""
-        return self.ratio < (self.least or 0) or self.seconds > (self.most or float("inf"))
+        near = self.beyond and self.seconds <= self.against + self.beyond
+        return (self.ratio < (self.least or 0) and not near) or self.seconds > (self.most or float("inf"))
 
 
 #: A name, and what measures its figure.
@@ -93,10 +97,11 @@ def beside(
     *,
     least: float | None = None,
     most: float | None = None,
+    beyond: float = 0.0,
 ) -> Task:
     """Task of a call and of another library's; `pair` makes both and compares their results."""
 
     def measure() -> Figure:
-        return Figure(name, *in_turns(*pair()), reference, least, most)
+        return Figure(name, *in_turns(*pair()), reference, least, most, beyond=beyond)
 
     return name, measure
