@@ -455,8 +455,8 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88211,
-    "files of more than 500 lines": 6,
+    "lines of the packages": 88223,
+    "files of more than 500 lines": 5,
     "Any": 4121,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,

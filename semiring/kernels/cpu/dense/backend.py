@@ -16,12 +16,13 @@ from ....host.signals import load
 from ...contract import Backend
 from ..code import CALL, gain
 from ..energy import energy
-from ..intrinsics import DEPTH, SMALL
 from ..inventory import missing
 from ..kinds import Kind, raw, semiring_of
 from ..pool import run
 from .code import code
 from .contiguous import product
+from .gemm import DEPTH
+from .pivot import SMALL
 
 #: Workspace of all threads together in entries: 8 % of a 4096 × 4096 matrix.
 WORKSPACE = 5 << 18

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import types
+from numba.extending import intrinsic
+
 from ..intrinsics import (
-    DEPTH,
     clear,
     itemsize,
     jump,
@@ -26,11 +28,71 @@ from ..intrinsics import (
     move_left,
     part,
     plus,
+    row,
     store,
-    tile,
     tile_columns,
     tile_rows,
 )
+from ..kinds import left_size
+from ..vectors import I64, Vectors, emit
+
+#: Depth of packed panels. B's panel, DEPTH × columns, stays in the nearest caches.
+DEPTH = 256
+
+
+@intrinsic
+def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: Any, out: Any, out_row: Any) -> Any:
+    """out ← old ⊕ A ⊗ B on one tile: A a packed panel of `rows`, B one of `columns`, `depth` ≤ DEPTH deep.
+
+    The accumulators start at 0, and `old` is added last, so that the loop holds only loads, ⊗ and ⊕.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _generic_tile(kind), signature, args)
+        _, depth, a, b, old, old_row, out, out_row = args
+        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, left_size(kind.itemsize)
+        cells = [(i, j) for i in range(rows) for j in range(vectors)]
+        sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
+        targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
+        for i, j in cells:  # C is far away, and needed only after the loop
+            v.prefetch(sources[i], j * width)
+        before = builder.block
+        body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
+        builder.branch(body)
+        builder.position_at_end(body)
+        k, pa, pb = (builder.phi(I64) for _ in range(3))
+        C = {cell: builder.phi(v.type) for cell in cells}
+        for phi, start in [(k, I64(0)), (pa, a), (pb, b), *((phi, v.zero()) for phi in C.values())]:
+            phi.add_incoming(start, before)
+        B = [v.load(pb, j * width, align=width) for j in range(vectors)]
+        A = [v.splat_left(pa, i * DEPTH * size) for i in range(rows)]
+        stepped = {(i, j): v.step(C[i, j], A[i], B[j]) for i, j in cells}
+        onwards = [(phi, builder.add(phi, I64(by))) for phi, by in ((k, 1), (pa, size), (pb, vectors * width))]
+        for phi, value in [*onwards, *((C[cell], stepped[cell]) for cell in cells)]:
+            phi.add_incoming(value, body)
+        builder.cbranch(builder.icmp_signed("<", onwards[0][1], depth), body, finish)
+        builder.position_at_end(finish)
+        for i, j in cells:
+            total = emit(builder, kind.add, v.from_image(stepped[i, j]), v.load(sources[i], j * width, type=v.plain))
+            v.store(total, targets[i], j * width)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 7), codegen
+
+
+def _generic_tile(kind: Any) -> Any:
+    size, left, rows, columns = kind.itemsize, left_size(kind.itemsize), kind.tile.rows, kind.columns
+
+    def scalars(kind: Any, depth: int, a: int, b: int, old: int, old_row: int, out: int, out_row: int) -> None:
+        for i in range(rows):
+            target = out + i * out_row
+            for j in range(columns):
+                store(kind, target + j * size, load(kind, old + i * old_row + j * size))
+            for k in range(depth):
+                row(kind, columns, target, load(kind, a + (i * DEPTH + k) * left), b + k * columns * size)
+
+    return scalars
 
 
 @part
