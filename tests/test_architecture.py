@@ -455,8 +455,8 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88223,
-    "files of more than 500 lines": 5,
+    "lines of the packages": 88244,
+    "files of more than 500 lines": 4,
     "Any": 4121,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
@@ -517,5 +517,6 @@ def test_a_pickle_of_a_former_name_is_read():
     """The classes that results and stores are pickled with, by the modules in which they were."""
     import pickle
 
-    for module, name in (("semiring.bits", "BitMatrix"), ("apsp.result", "Result"), ("apsp.graph", "Graph")):
+    former = [("semiring.bits", "BitMatrix"), ("apsp.result", "Result"), ("apsp.graph", "Graph")]
+    for module, name in (*former, ("apsp.road.engines.elimination", "Eliminated")):
         assert pickle.loads(f"c{module}\n{name}\n.".encode()) is getattr(importlib.import_module(module), name)

@@ -325,7 +325,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-below",
-        "apsp/road/engines/elimination.py",
+        "apsp/road/engines/factored.py",
         "if max(most + int(out.max()), most - least) >= dtypes.SCALARS[E.dtype].high:",
         "if most + int(out.max()) >= dtypes.SCALARS[E.dtype].high:",
         ENDS,
@@ -335,7 +335,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-undercut",
-        "apsp/road/engines/elimination.py",
+        "apsp/road/engines/factored.py",
         "return bool((into[tails[walked]] - into[heads[walked]] <= length).all())",
         "return True",
         ENDS,
@@ -345,7 +345,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-unreached",
-        "apsp/road/engines/elimination.py",
+        "apsp/road/engines/factored.py",
         "        if (into == zero).any() or (out == zero).any():\n            return False\n",
         "",
         ENDS,
