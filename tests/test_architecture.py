@@ -455,9 +455,9 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88244,
-    "files of more than 500 lines": 4,
-    "Any": 4121,
+    "lines of the packages": 88267,
+    "files of more than 500 lines": 3,
+    "Any": 4120,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
     "entries of apsp": 9,
