@@ -315,10 +315,9 @@ def test_public_names_are_those_of_the_table(name):
 SECTIONS = {
     "Returns": "",
     "Raises": """
-        names written BitMatrix.any BitMatrix.copy BitMatrix.diagonal BitMatrix.get BitMatrix.to_edges
-        BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits Comparison.notes Comparison.table
-        Comparison.to_json Hops.batch Searches.batch Queries.panels Queries.reduced Reachability.components Shown.text
-        TileStore.inspect
+        names written BitMatrix.to_edges BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits
+        Comparison.notes Comparison.table Comparison.to_json Hops.batch Packed.any Packed.copy Packed.diagonal
+        Packed.get Searches.batch Queries.panels Queries.reduced Reachability.components Shown.text TileStore.inspect
     """,  # nothing to go wrong
     "See Also": "",
     "Notes": "",  # what it costs
@@ -455,9 +454,9 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88267,
-    "files of more than 500 lines": 3,
-    "Any": 4120,
+    "lines of the packages": 88299,
+    "files of more than 500 lines": 2,
+    "Any": 4112,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
     "entries of apsp": 9,
