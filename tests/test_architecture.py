@@ -331,8 +331,8 @@ CLASSES = (
 )
 #: Methods of theirs that the packages themselves call.
 INNER = """
-    Graph.pieces Graph.target Graph.windows TileStore.opened TileStore.require_closed TileStore.round TileStore.sync
-    TileStore.tile_path TileStore.tiles
+    Adjacency.pieces Adjacency.target Adjacency.windows TileStore.opened TileStore.require_closed TileStore.round
+    TileStore.sync TileStore.tile_path TileStore.tiles
 """.split()
 
 
@@ -454,9 +454,9 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88299,
-    "files of more than 500 lines": 2,
-    "Any": 4112,
+    "lines of the packages": 88327,
+    "files of more than 500 lines": 1,
+    "Any": 4111,
     "functions of more than 12 parameters": 7,
     "entries of semiring": 10,
     "entries of apsp": 9,

@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "question-dtype",
-        "apsp/io/graph/__init__.py",
+        "apsp/io/graph/adjacency.py",
         "elif self.unit or (self.dense is None and self.weights is None):",
         "elif self.dense is None and self.weights is None:",
         "tests/test_engines.py::test_edges_of_a_matrix_that_count_are_counted_in_integers",
