@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -92,19 +92,6 @@ class Graph(Exported):
     >>> g.n, g.edge_count, g.index("C"), g.weights.tolist()
     (3, 2, 2, [4, 7])
     """
-
-    n: int
-    labels: Labels = field(repr=False)
-    dense: Any = field(default=None, repr=False)
-    rows: np.ndarray | None = field(default=None, repr=False)
-    cols: np.ndarray | None = field(default=None, repr=False)
-    weights: np.ndarray | None = field(default=None, repr=False)
-    directed: bool = True
-    name: str = ""
-    unit: bool = field(default=False, repr=False)
-    nulls: Nulls = field(default=None, repr=False)
-    places: np.ndarray | None = field(default=None, repr=False)
-    planar: bool = field(default=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
         """Equal vertices, in any order, and equal arcs with their weights, parallel ones too; O(m log m).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from semiring.host import memory
 from semiring.host.types import Algebra, Array, DType
 from semiring.sparse.cycles import Weighted
 
+from ..labels import Labels
 from .entries import Edges, combine, is_boolean, listed, over, present, unit_dtype
 from .nulls import Nulls
 from .ondisk import OnDisk, Windows
@@ -25,17 +27,22 @@ from .ondisk import OnDisk, Windows
 _ARCS = 1 << 16
 
 
+@dataclass(frozen=True, eq=False)
 class Adjacency:
-    """The part of `Graph` that reads its matrix or edge list."""
+    """Vertices and edges, as a matrix or a list, and what is read of them; see `Graph`."""
 
     n: int
-    dense: Any
-    rows: np.ndarray | None
-    cols: np.ndarray | None
-    weights: np.ndarray | None
-    directed: bool
-    unit: bool
-    nulls: Nulls
+    labels: Labels = field(repr=False)
+    dense: Any = field(default=None, repr=False)
+    rows: np.ndarray | None = field(default=None, repr=False)
+    cols: np.ndarray | None = field(default=None, repr=False)
+    weights: np.ndarray | None = field(default=None, repr=False)
+    directed: bool = True
+    name: str = ""
+    unit: bool = field(default=False, repr=False)
+    nulls: Nulls = field(default=None, repr=False)
+    places: np.ndarray | None = field(default=None, repr=False)
+    planar: bool = field(default=False, repr=False)
 
     @property
     def edge_count(self) -> int:

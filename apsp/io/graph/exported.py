@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 class Exported(Adjacency):
     """The part of `Graph` that leaves for SciPy, NetworkX and tables."""
 
-    labels: Labels
-    name: str
-
     def to_scipy(self, semiring: Algebra = "min_plus", dtype: DType = None) -> csr_array:
         """The graph as a SciPy `csr_array`; undirected edges both ways.
 
