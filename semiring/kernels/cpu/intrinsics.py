@@ -15,8 +15,10 @@ from numba.core import cgutils, types
 from numba.core.types.misc import unliteral
 from numba.extending import intrinsic
 
+from ...host.types import Function
 from . import generic
-from .kinds import left_size
+from .annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from .kinds import Kind, left_size
 from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short_at
 
 #: Compile a function that others call; division by zero gives ∞ or NaN, as in NumPy, never an exception.
@@ -26,8 +28,8 @@ part = njit(inline="always", error_model="numpy", no_cpython_wrapper=True, no_cf
 
 
 @intrinsic
-def load(typing: Any, kind: Any, address: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def load(typing: Typing, kind: Kind, address: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         pointer = builder.inttoptr(args[1], context.get_data_type(kind.scalar).as_pointer())
         return context.unpack_value(builder, kind.scalar, pointer)
 
@@ -35,8 +37,8 @@ def load(typing: Any, kind: Any, address: Any) -> Any:
 
 
 @intrinsic
-def store(typing: Any, kind: Any, address: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def store(typing: Typing, kind: Kind, address: Type, value: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         pointer = builder.inttoptr(args[1], context.get_data_type(kind.scalar).as_pointer())
         context.pack_value(builder, kind.scalar, args[2], pointer)
         return context.get_dummy_value()
@@ -45,15 +47,15 @@ def store(typing: Any, kind: Any, address: Any, value: Any) -> Any:
 
 
 @intrinsic
-def short(typing: Any, table: Any, k: Any) -> Any:
+def short(typing: Typing, table: Type, k: Type) -> Intrinsic:
     return types.intp(types.intp, types.intp), lambda c, builder, s, args: short_at(builder, *args)
 
 
 @intrinsic
-def long(typing: Any, table: Any, k: Any) -> Any:
+def long(typing: Typing, table: Type, k: Type) -> Intrinsic:
     """k-th of the 64-bit integers at `table`."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         pointer = builder.inttoptr(builder.add(args[0], builder.mul(args[1], I64(8))), I64.as_pointer())
         return builder.load(pointer)
 
@@ -61,13 +63,13 @@ def long(typing: Any, table: Any, k: Any) -> Any:
 
 
 @intrinsic
-def load_index(typing: Any, address: Any) -> Any:
+def load_index(typing: Typing, address: Type) -> Intrinsic:
     return types.intp(types.intp), lambda c, builder, s, args: short_at(builder, args[0], I64(0))
 
 
 @intrinsic
-def store_index(typing: Any, address: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def store_index(typing: Typing, address: Type, value: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         builder.store(builder.trunc(args[1], I32), builder.inttoptr(args[0], I32.as_pointer())).align = 4
         return context.get_dummy_value()
 
@@ -75,8 +77,8 @@ def store_index(typing: Any, address: Any, value: Any) -> Any:
 
 
 @intrinsic
-def write(typing: Any, address: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def write(typing: Typing, address: Type, value: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         pointer = builder.inttoptr(args[0], context.get_data_type(value).as_pointer())
         context.pack_value(builder, value, args[1], pointer)
         return context.get_dummy_value()
@@ -85,7 +87,7 @@ def write(typing: Any, address: Any, value: Any) -> Any:
 
 
 @intrinsic
-def itemsize(typing: Any, kind: Any) -> Any:
+def itemsize(typing: Typing, kind: Kind) -> Intrinsic:
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.itemsize)
 
 
@@ -94,36 +96,36 @@ left_itemsize = part(left_size)
 
 
 @intrinsic
-def tile_rows(typing: Any, kind: Any) -> Any:
+def tile_rows(typing: Typing, kind: Kind) -> Intrinsic:
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.tile.rows)
 
 
 @intrinsic
-def tile_columns(typing: Any, kind: Any) -> Any:
+def tile_columns(typing: Typing, kind: Kind) -> Intrinsic:
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.columns)
 
 
 @intrinsic
-def zero(typing: Any, kind: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def zero(typing: Typing, kind: Kind) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         return context.get_constant(kind.scalar, kind.zero)
 
     return kind.scalar(kind), codegen
 
 
 @intrinsic
-def one(typing: Any, kind: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def one(typing: Typing, kind: Kind) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         return context.get_constant(kind.scalar, kind.one)
 
     return kind.scalar(kind), codegen
 
 
 @intrinsic
-def plus(typing: Any, kind: Any, a: Any, b: Any) -> Any:
+def plus(typing: Typing, kind: Kind, a: Type, b: Type) -> Intrinsic:
     """a ⊕ b."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if kind.vector:
             return emit(builder, kind.add, *args[1:])
         return context.compile_internal(builder, generic.plus(kind), signature, args)
@@ -132,8 +134,8 @@ def plus(typing: Any, kind: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def times(typing: Any, kind: Any, a: Any, b: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def times(typing: Typing, kind: Kind, a: Type, b: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if kind.vector:
             _, a, b = args
             return multiply(builder, kind.mul, a, b, scalar_zero(kind))
@@ -143,10 +145,10 @@ def times(typing: Any, kind: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def star(typing: Any, kind: Any, a: Any) -> Any:
+def star(typing: Typing, kind: Kind, a: Type) -> Intrinsic:
     """a* = 1 ⊕ a ⊕ a² ⊕ …; 1 ⊕ a unless the semiring declares a star."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if generic.declared_star(kind) is None and kind.vector:
             return emit(builder, kind.add, context.get_constant(kind.scalar, kind.one), args[1])
         return context.compile_internal(builder, generic.star(kind), signature, args)
@@ -155,10 +157,10 @@ def star(typing: Any, kind: Any, a: Any) -> Any:
 
 
 @intrinsic
-def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
+def row(typing: Typing, kind: Kind, count: Type, c: Type, a: Type, r: Type) -> Intrinsic:
     """C[j] ← C[j] ⊕ a ⊗ R[j] for `count` contiguous entries."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _generic_row(kind), signature, args)
         _, count, c, a, r = args
@@ -177,10 +179,10 @@ def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
 
 
 @intrinsic
-def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
+def clear(typing: Typing, kind: Kind, count: Type, target: Type) -> Intrinsic:
     """`count` entries ← 0; vector code rounds up to full vectors."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _clear_generic, signature, args)
         v = Vectors(builder, kind)
@@ -192,10 +194,10 @@ def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
 
 
 @intrinsic
-def copy_vectors(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
+def copy_vectors(typing: Typing, kind: Kind, count: Type, source: Type, target: Type) -> Intrinsic:
     """Copy `count` entries, rounded up to full vectors."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         v = Vectors(builder, kind)
         with loop(builder, I64(0), _in_vectors(builder, kind, args[1])) as j:
             offset = builder.mul(j, I64(kind.tile.width))
@@ -206,15 +208,15 @@ def copy_vectors(typing: Any, kind: Any, count: Any, source: Any, target: Any) -
 
 
 @intrinsic
-def copy(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
+def copy(typing: Typing, kind: Kind, count: Type, source: Type, target: Type) -> Intrinsic:
     """`copy_vectors`, or entry by entry without vector code."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def scalars(kind: Any, count: int, source: int, target: int) -> None:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
+        def scalars(kind: Kind, count: int, source: int, target: int) -> None:
             for j in range(count):
                 store(kind, target + j * itemsize(kind), load(kind, source + j * itemsize(kind)))
 
-        def vectors(kind: Any, count: int, source: int, target: int) -> None:
+        def vectors(kind: Kind, count: int, source: int, target: int) -> None:
             copy_vectors(kind, count, source, target)
 
         return context.compile_internal(builder, vectors if kind.vector else scalars, signature, args)
@@ -222,32 +224,34 @@ def copy(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
     return types.none(kind, types.intp, types.intp, types.intp), codegen
 
 
-def _in_vectors(builder: Any, kind: Any, count: Any) -> Any:
+def _in_vectors(builder: Builder, kind: Kind, count: Value) -> Value:
     return builder.sdiv(builder.add(count, I64(kind.lanes - 1)), I64(kind.lanes))
 
 
-def _clear_generic(kind: Any, count: int, target: int) -> None:
+def _clear_generic(kind: Kind, count: int, target: int) -> None:
     for j in range(count):
         store(kind, target + j * itemsize(kind), zero(kind))
 
 
 @intrinsic
 def move(
-    typing: Any, kind: Any, m: Any, n: Any, source: Any, row: Any, col: Any, target: Any, to_row: Any, to_col: Any
-) -> Any:
+    typing: Typing, kind: Kind, m: Type, n: Type, source: Type, row: Type, col: Type, target: Type, to_row: Type,
+    to_col: Type,
+) -> Intrinsic:  # fmt: skip
     """Pack m × n entries, as images, between strides."""
     return types.none(kind, *(types.intp,) * 8), partial(_move, kind.itemsize)
 
 
 @intrinsic
 def move_left(
-    typing: Any, kind: Any, m: Any, n: Any, source: Any, row: Any, col: Any, target: Any, to_row: Any, to_col: Any
-) -> Any:
+    typing: Typing, kind: Kind, m: Type, n: Type, source: Type, row: Type, col: Type, target: Type, to_row: Type,
+    to_col: Type,
+) -> Intrinsic:  # fmt: skip
     """`move` for a packed left operand; see `left_size`."""
     return types.none(kind, *(types.intp,) * 8), partial(_move, left_size(kind.itemsize))
 
 
-def _move(to_size: int, context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _move(to_size: int, context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
     kind = signature.args[0]
     name = f"semiring.move.{kind.dtype}.{to_size}.{kind.image}.{kind.tile.width}"
     function = builder.module.globals.get(name) or _mover(builder.module, name, kind, to_size)
@@ -255,7 +259,7 @@ def _move(to_size: int, context: Any, builder: Any, signature: Any, args: Any) -
     return context.get_dummy_value()
 
 
-def _mover(module: Any, name: str, kind: Any, to_size: int) -> Any:
+def _mover(module: Any, name: str, kind: Kind, to_size: int) -> Any:
     """A noinline function, so that each place that packs does not compile it again."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 8), name)
     function.linkage = "linkonce_odr"
@@ -282,13 +286,13 @@ def _mover(module: Any, name: str, kind: Any, to_size: int) -> Any:
     return function
 
 
-def _by_address(kind: Any, arguments: Any, parameter_types: list[Any]) -> Any:
+def _by_address(kind: Kind, arguments: Any, parameter_types: list[Any]) -> Function:
     """A call of existing machine code; a callee by name would be compiled again for each caller.
 
     The last two of `args` are its address and its arguments, which are cast to `parameter_types`.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         values = [
             context.cast(builder, value, t, to)
             for value, t, to in zip(
@@ -307,7 +311,7 @@ def _by_address(kind: Any, arguments: Any, parameter_types: list[Any]) -> Any:
 
 
 @intrinsic
-def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
+def call(typing: Typing, kind: Kind, address: Type, arguments: Any) -> Intrinsic:
     """Call the kernel of this kind at `address`."""
     return types.none(kind, types.intp, arguments), _by_address(
         kind, arguments, [unliteral(t) for t in arguments.types]
@@ -315,16 +319,16 @@ def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
 
 
 @intrinsic
-def jump(typing: Any, address: Any, arguments: Any) -> Any:
+def jump(typing: Typing, address: Type, arguments: Any) -> Intrinsic:
     """`call` without a kind: all arguments are 64-bit integers or booleans."""
     parameter_types = [types.boolean if unliteral(t) == types.boolean else types.intp for t in arguments.types]
     return types.none(types.intp, arguments), _by_address(types.voidptr, arguments, parameter_types)
 
 
-def _generic_row(kind: Any) -> Any:
+def _generic_row(kind: Kind) -> Function:
     size = kind.itemsize
 
-    def scalars(kind: Any, count: int, c: int, a: Any, r: int) -> None:
+    def scalars(kind: Kind, count: int, c: int, a: Any, r: int) -> None:
         for j in range(count):
             store(kind, c + j * size, plus(kind, load(kind, c + j * size), times(kind, a, load(kind, r + j * size))))
 

@@ -12,11 +12,11 @@ j.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba.core import types
 from numba.extending import intrinsic
 
+from ....host.types import Function
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import (
     clear,
     itemsize,
@@ -33,7 +33,7 @@ from ..intrinsics import (
     tile_columns,
     tile_rows,
 )
-from ..kinds import left_size
+from ..kinds import Kind, left_size
 from ..vectors import I64, Vectors, emit
 
 #: Depth of packed panels. B's panel, DEPTH × columns, stays in the nearest caches.
@@ -41,13 +41,15 @@ DEPTH = 256
 
 
 @intrinsic
-def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: Any, out: Any, out_row: Any) -> Any:
+def tile(
+    typing: Typing, kind: Kind, depth: Type, a: Type, b: Type, old: Type, old_row: Type, out: Type, out_row: Type
+) -> Intrinsic:
     """out ← old ⊕ A ⊗ B on one tile: A a packed panel of `rows`, B one of `columns`, `depth` ≤ DEPTH deep.
 
     The accumulators start at 0, and `old` is added last, so that the loop holds only loads, ⊗ and ⊕.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _generic_tile(kind), signature, args)
         _, depth, a, b, old, old_row, out, out_row = args
@@ -81,10 +83,10 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
     return types.none(kind, *(types.intp,) * 7), codegen
 
 
-def _generic_tile(kind: Any) -> Any:
+def _generic_tile(kind: Kind) -> Function:
     size, left, rows, columns = kind.itemsize, left_size(kind.itemsize), kind.tile.rows, kind.columns
 
-    def scalars(kind: Any, depth: int, a: int, b: int, old: int, old_row: int, out: int, out_row: int) -> None:
+    def scalars(kind: Kind, depth: int, a: int, b: int, old: int, old_row: int, out: int, out_row: int) -> None:
         for i in range(rows):
             target = out + i * out_row
             for j in range(columns):
@@ -96,7 +98,7 @@ def _generic_tile(kind: Any) -> Any:
 
 
 @part
-def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+def _pack_rows(kind: Kind, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
     """Pack a slab of A. A ragged panel repeats its last row; results of the copies are never stored."""
     rows, size = tile_rows(kind), left_itemsize(itemsize(kind))
     move_left(kind, m, kc, source, row, col, target, DEPTH * size, size)
@@ -105,7 +107,7 @@ def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, targ
 
 
 @part
-def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+def _pack_columns(kind: Kind, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
     """Pack a slab of B. A ragged panel repeats its last column."""
     columns, size = tile_columns(kind), itemsize(kind)
     for j in range(0, n, columns):
@@ -122,17 +124,9 @@ def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, t
 
 @kernel
 def pack(
-    kind: Any,
-    left: bool,
-    padded: int,
-    start: int,
-    count: int,
-    depth: int,
-    source: int,
-    row: int,
-    col: int,
+    kind: Kind, left: bool, padded: int, start: int, count: int, depth: int, source: int, row: int, col: int,
     target: int,
-) -> None:
+) -> None:  # fmt: skip
     """Pack `count` rows of A (`left`) or columns of B, from `start` on, to their full depth."""
     size = left_itemsize(itemsize(kind)) if left else itemsize(kind)
     source += start * (row if left else col)
@@ -145,7 +139,9 @@ def pack(
 
 
 @part
-def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool) -> None:
+def _meet(
+    kind: Kind, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool
+) -> None:
     """C ← C ⊕ S, or C ← S if fresh, entry by entry: at edges of C, or for strided rows."""
     size = itemsize(kind)
     for i in range(m):
@@ -156,7 +152,7 @@ def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row
 
 @kernel
 def panel(
-    kind: Any, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int
+    kind: Kind, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int
 ) -> None:
     """C ← C ⊕ A ⊗ B, or A ⊗ B if fresh, on at most one tile's columns: A a packed slab, B one packed panel.
 
@@ -178,28 +174,9 @@ def panel(
 
 @kernel
 def block(
-    pack: int,
-    panel: int,
-    rows: int,
-    columns: int,
-    size: int,
-    left: bool,
-    packed: int,
-    padded: int,
-    i0: int,
-    j0: int,
-    m: int,
-    n: int,
-    depth: int,
-    a: int,
-    a_row: int,
-    a_col: int,
-    c: int,
-    c_row: int,
-    c_col: int,
-    fresh: bool,
-    work: int,
-) -> None:
+    pack: int, panel: int, rows: int, columns: int, size: int, left: bool, packed: int, padded: int, i0: int, j0: int,
+    m: int, n: int, depth: int, a: int, a_row: int, a_col: int, c: int, c_row: int, c_col: int, fresh: bool, work: int,
+) -> None:  # fmt: skip
     """C[i0:i0+m, j0:j0+n] ← C ⊕ A ⊗ B, or A ⊗ B if fresh.
 
     `pack` and `panel` are addresses of a kind's kernels with tiles of `rows` × `columns` entries of `size` bytes. One

@@ -13,12 +13,11 @@ with R = s ⊗ A[k,·] and R[k] = s; its result at A[i,k] is overwritten by the 
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import (
     clear,
     itemsize,
@@ -33,6 +32,7 @@ from ..intrinsics import (
     store,
     times,
 )
+from ..kinds import Kind
 from ..vectors import I64, Vectors, emit, loop, multiply, splat
 from .gemm import DEPTH, block
 
@@ -43,14 +43,14 @@ VECTOR = 64
 
 
 @intrinsic
-def pivot(typing: Any, kind: Any, n: Any, k: Any, a: Any, s: Any, b: Any, t: Any) -> Any:
+def pivot(typing: Typing, kind: Kind, n: Type, k: Type, a: Type, s: Type, b: Type, t: Type) -> Intrinsic:
     """One step of Floyd–Warshall–Kleene (see `dense.pivot`) on A, with s = A[k,k]*, and on B, with t = B[k,k]*.
 
     Both are n contiguous rows of SMALL entries. Rows are loaded and stored whole, column k included, since a load
     stalls on stores to parts of it. Two matrices hide each other's latency.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, n, k, a, s, b, t = args
         v, size = Vectors(builder, kind, lanes=min(kind.lanes, SMALL)), kind.itemsize
         lanes, pitch = v.type.count, SMALL * size
@@ -63,7 +63,7 @@ def pivot(typing: Any, kind: Any, n: Any, k: Any, a: Any, s: Any, b: Any, t: Any
         # Idempotent ⊕ needs no exception at column k: 1 ⊕ s = s, so c ⊕ c ⊗ s = c ⊗ s.
         idempotent = kind.add not in ("fadd", "logaddexp")
 
-        def update(here: Any, column: Any, c: Any, r: Any) -> None:
+        def update(here: Value, column: Value, c: Value, r: Value) -> None:
             x = v.step(v.load(here), c, r)
             v.store(x if idempotent else builder.select(column, emit(builder, kind.mul, c, r), x), here)
 
@@ -88,7 +88,7 @@ def pivot(typing: Any, kind: Any, n: Any, k: Any, a: Any, s: Any, b: Any, t: Any
 
 
 @part
-def pivot_row(kind: Any, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
+def pivot_row(kind: Kind, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
     """R ← A[k,·] ← s ⊗ A[k,·], and s = A[k,k]* at k."""
     size = itemsize(kind)
     here = a + k * a_row
@@ -101,7 +101,7 @@ def pivot_row(kind: Any, n: int, k: int, a: int, a_row: int, a_col: int, r: int)
 
 
 @part
-def sweep(kind: Any, start: int, stop: int, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
+def sweep(kind: Kind, start: int, stop: int, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
     """A[i,·] ← A[i,·] ⊕ A[i,k] ⊗ R for start ≤ i < stop, i ≠ k."""
     size = itemsize(kind)
     s = load(kind, r + k * size)
@@ -169,7 +169,7 @@ def closure(
 
 @kernel
 def small_closures(
-    kind: Any, copy: int, batch: int, stride: int, n: int, d: int, row: int, col: int, work: int
+    kind: Kind, copy: int, batch: int, stride: int, n: int, d: int, row: int, col: int, work: int
 ) -> None:
     """D ← D* of n × n matrices `stride` bytes apart, n ≤ SMALL: two at a time, in `work`, in rows of SMALL entries."""
     size = itemsize(kind)

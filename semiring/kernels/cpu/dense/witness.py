@@ -12,6 +12,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ....host.types import Function
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import (
     itemsize,
     jump,
@@ -27,27 +29,27 @@ from ..intrinsics import (
     tile_rows,
     times,
 )
-from ..kinds import left_size
+from ..kinds import Kind, left_size
 from ..vectors import I32, I64, Vectors, compare, emit, multiply, opaque, splat
 from .gemm import DEPTH
 
 
 @intrinsic
-def group_depth(typing: Any, kind: Any) -> Any:
+def group_depth(typing: Typing, kind: Kind) -> Intrinsic:
     """Unroll factor along k of the witness product, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.group)
 
 
 @intrinsic
 def tile_with_witness(
-    typing: Any, kind: Any, k0: Any, depth: Any, a: Any, b: Any, c: Any, c_row: Any, w: Any, w_row: Any
-) -> Any:
+    typing: Typing, kind: Kind, k0: Type, depth: Type, a: Type, b: Type, c: Type, c_row: Type, w: Type, w_row: Type
+) -> Intrinsic:
     """C ← C ⊕ A ⊗ B on one tile, packed as for `tile`; K ← k0 + the first k of a group where that changes C.
 
     The last group of k overlaps the one before; below one group, each k is repeated: ⊕ is idempotent.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _generic_tile_with_witness(kind), signature, args)
         _, k0, depth, a, b, c, c_row, w, w_row = args
@@ -118,17 +120,17 @@ def tile_with_witness(
 
 
 @intrinsic
-def first_attaining(typing: Any, kind: Any, x: Any, y: Any, best: Any) -> Any:
+def first_attaining(typing: Typing, kind: Kind, x: Type, y: Type, best: Type) -> Intrinsic:
     """The first e of a group with x[e] ⊗ y[e] = best, else the group's size."""
 
-    def scalars(kind: Any, x: int, y: int, best: Any) -> int:
+    def scalars(kind: Kind, x: int, y: int, best: Any) -> int:
         found = group_depth(kind)
         for e in range(group_depth(kind) - 1, -1, -1):
             k = e * itemsize(kind)
             found = e if times(kind, load(kind, x + k), load(kind, y + k)) == best else found
         return found
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, scalars, signature, args)
         v, bits = Vectors(builder, kind, lanes=kind.group), ir.IntType(kind.group)
@@ -139,16 +141,16 @@ def first_attaining(typing: Any, kind: Any, x: Any, y: Any, best: Any) -> Any:
     return types.intp(kind, types.intp, types.intp, kind.scalar), codegen
 
 
-def _differ(builder: Any, x: Any, y: Any) -> Any:
+def _differ(builder: Builder, x: Value, y: Value) -> Value:
     if isinstance(x.type.element, ir.IntType):
         return builder.icmp_signed("!=", x, y)
     return builder.fcmp_ordered("!=", x, y)
 
 
-def _generic_tile_with_witness(kind: Any) -> Any:
+def _generic_tile_with_witness(kind: Kind) -> Function:
     size, left, rows, columns = kind.itemsize, left_size(kind.itemsize), kind.tile.rows, kind.columns
 
-    def scalars(kind: Any, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int) -> None:
+    def scalars(kind: Kind, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int) -> None:
         for i in range(rows):
             for k in range(depth):
                 for j in range(columns):
@@ -165,7 +167,7 @@ def _generic_tile_with_witness(kind: Any) -> Any:
 
 @part
 def _copy(
-    kind: Any, m: int, n: int, c: int, c_row: int, w: int, w_row: int, to: int, row: int, wto: int, wrow: int
+    kind: Kind, m: int, n: int, c: int, c_row: int, w: int, w_row: int, to: int, row: int, wto: int, wrow: int
 ) -> None:
     size = itemsize(kind)
     for i in range(m):
@@ -176,7 +178,7 @@ def _copy(
 
 @kernel
 def panel(
-    kind: Any, m: int, n: int, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int, work: int
+    kind: Kind, m: int, n: int, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int, work: int
 ) -> None:
     """C ← C ⊕ A ⊗ B on at most one tile's columns, K where C changes: A a packed slab, B one packed panel.
 
@@ -197,28 +199,10 @@ def panel(
 
 @kernel
 def block(
-    pack: int,
-    panel: int,
-    columns: int,
-    size: int,
-    packed: int,
-    padded: int,
-    i0: int,
-    j0: int,
-    m: int,
-    n: int,
-    first: int,
-    depth: int,
-    a: int,
-    a_row: int,
-    a_col: int,
-    c: int,
-    c_row: int,
-    w: int,
-    w_row: int,
-    buffer: int,
+    pack: int, panel: int, columns: int, size: int, packed: int, padded: int, i0: int, j0: int, m: int, n: int,
+    first: int, depth: int, a: int, a_row: int, a_col: int, c: int, c_row: int, w: int, w_row: int, buffer: int,
     slab: int,
-) -> None:
+) -> None:  # fmt: skip
     """Rows i0 … i0 + m and columns j0 … j0 + n of C and K, as `gemm.block`; B comes packed, from row `first` on.
 
     `buffer` holds two tiles, `slab` a packed slab of A.
@@ -238,19 +222,9 @@ def block(
 
 @kernel
 def refine(
-    kind: Any,
-    m: int,
-    n: int,
-    depth: int,
-    a: int,
-    a_row: int,
-    b: int,
-    b_row: int,
-    c: int,
-    c_row: int,
-    w: int,
+    kind: Kind, m: int, n: int, depth: int, a: int, a_row: int, b: int, b_row: int, c: int, c_row: int, w: int,
     w_row: int,
-) -> None:
+) -> None:  # fmt: skip
     """K ← the first k of its group that attains C; A and the transposed B have contiguous rows."""
     size, group = itemsize(kind), group_depth(kind)
     for j0 in range(0, n, 64):  # keeps the operands of a block of entries in cache
