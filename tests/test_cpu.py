@@ -21,7 +21,7 @@ from semiring.host import compiling
 from semiring.host.errors import DeviceError, DTypeError
 from semiring.kernels.backend import bind
 from semiring.kernels.cpu.dense.backend import STEP, _worth
-from semiring.kernels.cpu.intrinsics import SMALL
+from semiring.kernels.cpu.dense.pivot import SMALL
 
 # The catalog's Boolean semiring has packed words of its own.
 ALL = [case for case in (*CASES, *USER_CASES) if case.dtype.kind != "b"]

@@ -7,7 +7,6 @@ CuPy words by `semiring.kernels.cuda.bits.words`, imported on first use.
 
 from __future__ import annotations
 
-import importlib
 import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -22,14 +21,13 @@ from ..host.signals import load
 from ..host.types import Array, DType
 from ..stores.archives import load_arrays
 from ..stores.files import writing
+from .packed import WORD, Packed, described, indices_of, pair_of, words_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_WORD = np.dtype(np.uint64)
 
-
-class BitMatrix:
+class BitMatrix(Packed):
     """Boolean matrix packed along its rows, 64 columns a word.
 
     Parameters
@@ -74,28 +72,20 @@ class BitMatrix:
     array([False,  True, False])
     """
 
-    __slots__ = ("shape", "words")
-    __hash__ = None  # type: ignore[assignment] # mutable
+    __slots__ = ()
     __array_ufunc__ = None  # NumPy leaves operators to this class
 
     def __init__(self, words: Array, shape: tuple[int, int]) -> None:
         m, n = _shape(shape, "BitMatrix")
-        if getattr(words, "dtype", None) != _WORD:
-            raise DTypeError(f"BitMatrix: words must be an array of native uint64, got {_describe(words)}.")
-        if words.shape != (m, _words(n)):
-            raise ShapeError(f"BitMatrix: a {m} × {n} matrix has words ({m}, {_words(n)}), got {words.shape}.")
+        if getattr(words, "dtype", None) != WORD:
+            raise DTypeError(f"BitMatrix: words must be an array of native uint64, got {described(words)}.")
+        if words.shape != (m, words_of(n)):
+            raise ShapeError(f"BitMatrix: a {m} × {n} matrix has words ({m}, {words_of(n)}), got {words.shape}.")
         if words.shape[1] > 1 and words.strides[1] != 8:
             raise ShapeError(f"BitMatrix: the words of a row must be contiguous, got strides {words.strides}.")
         if n % 64 and bool((words[:, -1] >> np.uint64(n % 64)).any()):
             raise ShapeError(f"BitMatrix: bits from column {n} on must be zero, got set ones. Mask the words.")
         self.words, self.shape = words, (m, n)
-
-    @classmethod
-    def _of(cls, words: Array, shape: tuple[int, int]) -> BitMatrix:
-        """Construct without checks."""
-        new = object.__new__(cls)
-        new.words, new.shape = words, shape
-        return new
 
     # Construction.
 
@@ -110,11 +100,11 @@ class BitMatrix:
         """
         m, n = _shape(shape, "BitMatrix")
         memory.require(
-            8 * m * _words(n),
+            8 * m * words_of(n),
             where=f"BitMatrix of {m} × {n} bits",
             hint="Use fewer vertices, or the condensation of the graph.",
         )
-        return cls._of(np.zeros((m, _words(n)), _WORD), (m, n))
+        return cls._of(np.zeros((m, words_of(n)), WORD), (m, n))
 
     @classmethod
     def eye(cls, n: int) -> BitMatrix:
@@ -258,7 +248,7 @@ class BitMatrix:
         (array([0, 1]), array([1, 2]))
         """
         counts = self.counts(axis=1)
-        cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
+        cols = self._kernels.columns(self, int(counts.sum()))
         xp = self._xp
         return xp.repeat(xp.arange(len(self)), counts if self._on_cpu else counts.tolist()), cols
 
@@ -274,41 +264,28 @@ class BitMatrix:
         from scipy.sparse import csr_array as csr
 
         counts = self.counts(axis=1)
-        cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
+        cols = self._kernels.columns(self, int(counts.sum()))
         if not self._on_cpu:
             counts, cols = counts.get(), cols.get()
         return csr((np.ones(len(cols), bool), cols, np.concatenate([[0], np.cumsum(counts)])), shape=self.shape)
 
-    # Indexing.
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
     @property
-    def nbytes(self) -> int:
-        """Bytes of the words."""
-        return int(self.words.nbytes)
+    def _kernels(self) -> ModuleType:
+        return _cpu() if self._on_cpu else _cuda()
+
+    # Indexing.
 
     @property
     def T(self) -> BitMatrix:
         """Transpose, as a new matrix."""
         return self.transpose()
 
-    @property
-    def _on_cpu(self) -> bool:
-        return isinstance(self.words, np.ndarray)
-
-    @property
-    def _xp(self) -> ModuleType:
-        """NumPy, or CuPy if the words are on the GPU."""
-        return np if self._on_cpu else importlib.import_module("cupy")
-
     def __getitem__(self, key: Any) -> Array:
         """`m[i, j]` → bool; `m[rows, cols]` (arrays) → bool array; `m[i]` → row i as bools; slices → a view.
 
         Views cut columns only at multiples of 64 and at the right edge.
         """
-        rows, cols = _of_two(key)
+        rows, cols = pair_of(key)
         if type(rows) is int and type(cols) is int and 0 <= rows < self.shape[0] and 0 <= cols < self.shape[1]:
             return bool(int(self.words[rows, cols >> 6]) >> (cols & 63) & 1)
         if isinstance(rows, slice) and isinstance(cols, slice):
@@ -317,46 +294,10 @@ class BitMatrix:
             return self.rows(rows)[..., cols]
         if isinstance(rows, slice):
             return self.column(cols)[rows]
-        i, j = (
-            self._xp.asarray(x) for x in (_indices(rows, self.shape[0], "row"), _indices(cols, self.shape[1], "column"))
-        )
-        bits = (self.words[i, j >> 6] >> (j & 63).astype(_WORD)) & np.uint64(1) != 0
+        places = indices_of(rows, self.shape[0], "row"), indices_of(cols, self.shape[1], "column")
+        i, j = map(self._xp.asarray, places)
+        bits = (self.words[i, j >> 6] >> (j & 63).astype(WORD)) & np.uint64(1) != 0
         return bits if bits.ndim else bool(bits)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """`m[i, j] = bool` for indices or arrays; `m[a:b, c:d] = BitMatrix` for views."""
-        rows, cols = _of_two(key)
-        if isinstance(rows, slice) and isinstance(cols, slice):
-            view = self._view(rows, cols)
-            if not isinstance(value, BitMatrix) or value.shape != view.shape:
-                got = value.shape if isinstance(value, BitMatrix) else _describe(value)
-                raise ShapeError(
-                    f"BitMatrix: a block of shape {view.shape} takes a BitMatrix of that shape, got {got}."
-                )
-            view.words[...] = value.words
-            return
-        if isinstance(rows, slice) or isinstance(cols, slice):
-            raise ShapeError("BitMatrix: set single bits m[i, j], arrays of them, or blocks m[a:b, c:d] = BitMatrix.")
-        i, j = _indices(rows, self.shape[0], "row"), _indices(cols, self.shape[1], "column")
-        i, j, on = (x.ravel() for x in np.broadcast_arrays(i, j, np.asarray(value, dtype=bool)))
-        if on.any() and not on.all():  # of a bit that is set several times, the last counts
-            last = len(on) - 1 - np.unique((i * self.shape[1] + j)[::-1], return_index=True)[1]
-            i, j, on = i[last], j[last], on[last]
-        place, bit = (i, j >> 6), np.uint64(1) << (j & 63).astype(_WORD)
-        np.bitwise_or.at(self.words, (place[0][on], place[1][on]), bit[on])
-        np.bitwise_and.at(self.words, (place[0][~on], place[1][~on]), ~bit[~on])
-
-    def _view(self, rows: slice, cols: slice) -> BitMatrix:
-        n = self.shape[1]
-        start, stop, step = cols.indices(n)
-        stop = max(start, stop)
-        if step != 1 or (start % 64 and start != n) or (stop % 64 and stop != n):
-            raise ShapeError(
-                f"BitMatrix: columns can be cut at multiples of 64 and at the right edge, {n}, got {start}:{stop}"
-                f"{f':{step}' if step != 1 else ''}. Take m.to_bool() to cut anywhere."
-            )
-        words = self.words[rows, start // 64 : start // 64 + _words(stop - start)]
-        return BitMatrix._of(words, (words.shape[0], stop - start))
 
     def rows(self, i: Array) -> Array:
         """Row i as a bool array (columns,); (len, columns) for an integer array or a slice.
@@ -368,7 +309,7 @@ class BitMatrix:
         array([False,  True, False])
         """
         if not isinstance(i, slice):
-            i = self._xp.asarray(_indices(i, self.shape[0], "row"))
+            i = self._xp.asarray(indices_of(i, self.shape[0], "row"))
         words = self.words[i]
         wide = words[None] if words.ndim == 1 else words
         dense = BitMatrix._of(wide, (wide.shape[0], self.shape[1])).to_bool()
@@ -384,52 +325,6 @@ class BitMatrix:
         array([2])
         """
         return self.rows(i).nonzero()[0]
-
-    def column(self, j: int) -> Array:
-        """Column j as a bool array (rows,).
-
-        Examples
-        --------
-        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
-        >>> m.column(2)
-        array([False,  True, False])
-        """
-        j = int(_indices(j, self.shape[1], "column"))
-        return (self.words[:, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
-
-    def diagonal(self) -> Array:
-        """Diagonal as a bool array (min(rows, columns),).
-
-        Examples
-        --------
-        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
-        >>> int(m.diagonal().sum())
-        0
-        """
-        k = self._xp.arange(min(self.shape))
-        return (self.words[k, k >> 6] >> (k & 63).astype(_WORD)) & np.uint64(1) != 0
-
-    def set_diagonal(self, value: Array) -> None:
-        """Diagonal ← value, a bool or a bool array (min(rows, columns),).
-
-        Raises
-        ------
-        ValueError
-            If an array has another length.
-
-        Examples
-        --------
-        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
-        >>> m.set_diagonal(True)
-        >>> m.counts()
-        5
-        """
-        xp = self._xp
-        k = xp.arange(min(self.shape))
-        bit = np.uint64(1) << (k & 63).astype(_WORD)
-        on = xp.broadcast_to(xp.asarray(value, dtype=bool), k.shape)
-        cleared = self.words[k, k >> 6] & ~bit  # one word a row: no duplicate indices
-        self.words[k, k >> 6] = xp.where(on, cleared | bit, cleared)
 
     def counts(self, axis: int | None = None) -> Array:
         """Number of set bits: an int in all, int64 arrays by column (`axis=0`) or by row (`axis=1`).
@@ -447,77 +342,10 @@ class BitMatrix:
         """
         if axis not in (None, 0, 1):
             raise ShapeError(f"BitMatrix.counts: axis must be 0, 1 or None, got {axis!r}.")
-        counts = (_cpu() if self._on_cpu else _cuda()).count(self, 0 if axis == 0 else 1)
+        counts = self._kernels.count(self, 0 if axis == 0 else 1)
         return int(counts.sum()) if axis is None else counts
 
-    def any(self) -> bool:
-        """Whether any bit is set.
-
-        Examples
-        --------
-        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
-        >>> m.any()
-        True
-        """
-        return bool(self.words.any())
-
-    def copy(self) -> BitMatrix:
-        """Copy with new words.
-
-        Examples
-        --------
-        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
-        >>> m.copy() == m
-        True
-        """
-        return BitMatrix._of(self.words.copy(), self.shape)
-
-    def get(self) -> BitMatrix:
-        """Matrix in NumPy; itself if it is already.
-
-        Examples
-        --------
-        >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
-        >>> m.get() is m
-        True
-        """
-        return self if self._on_cpu else BitMatrix._of(self.words.get(), self.shape)
-
     # The algebra.
-
-    def __and__(self, other: Any) -> BitMatrix:
-        return BitMatrix._of(self.words & self._partner(other, "&").words, self.shape)
-
-    def __or__(self, other: Any) -> BitMatrix:
-        return BitMatrix._of(self.words | self._partner(other, "|").words, self.shape)
-
-    def __xor__(self, other: Any) -> BitMatrix:
-        return BitMatrix._of(self.words ^ self._partner(other, "^").words, self.shape)
-
-    def __iand__(self, other: Any) -> BitMatrix:
-        self.words &= self._partner(other, "&=").words
-        return self
-
-    def __ior__(self, other: Any) -> BitMatrix:
-        self.words |= self._partner(other, "|=").words
-        return self
-
-    def __ixor__(self, other: Any) -> BitMatrix:
-        self.words ^= self._partner(other, "^=").words
-        return self
-
-    def __invert__(self) -> BitMatrix:
-        words, tail = ~self.words, self.shape[1] % 64
-        if tail:
-            words[:, -1] &= np.uint64((1 << tail) - 1)
-        return BitMatrix._of(words, self.shape)
-
-    def _partner(self, other: Any, sign: str) -> BitMatrix:
-        if not isinstance(other, BitMatrix):
-            raise DTypeError(f"BitMatrix: {sign} needs a BitMatrix, got {_describe(other)}. Use BitMatrix.from_bool.")
-        if other.shape != self.shape:
-            raise ShapeError(f"BitMatrix: {sign} needs equal shapes, got {self.shape} and {other.shape}.")
-        return other
 
     def __matmul__(self, other: Any) -> Array:
         """C[i, j] = ⋁ₖ A[i, k] ∧ B[k, j]; with a bool vector, y[i] = ⋁ₖ A[i, k] ∧ x[k]."""
@@ -538,7 +366,7 @@ class BitMatrix:
         x = x if hasattr(x, "__cuda_array_interface__") else np.asarray(x)
         if x.dtype != np.dtype(bool) or x.shape != self.shape[1:]:
             raise ShapeError(
-                f"BitMatrix: @ needs a BitMatrix or a bool vector of {self.shape[1]} entries, got {_describe(x)}."
+                f"BitMatrix: @ needs a BitMatrix or a bool vector of {self.shape[1]} entries, got {described(x)}."
             )
         return (self.words & BitMatrix.from_bool(x[None, :]).words).any(axis=1)
 
@@ -556,16 +384,6 @@ class BitMatrix:
         B = BitMatrix.zeros((self.shape[1], self.shape[0]))
         _cpu().transpose(self, B)
         return B
-
-    def __eq__(self, other: object) -> bool:
-        """Equality of shape and all bits."""
-        if not isinstance(other, BitMatrix):
-            return NotImplemented
-        return self.shape == other.shape and bool((self.words == other.words).all())
-
-    def __repr__(self) -> str:
-        place = "" if self._on_cpu else ", on the GPU"
-        return f"BitMatrix({self.shape[0]} × {self.shape[1]}, {memory.shown(self.nbytes)}{place})"
 
     # Files.
 
@@ -605,24 +423,11 @@ class BitMatrix:
         arrays = load_arrays(path, "a BitMatrix")
         try:
             words, shape = arrays["words"], arrays["shape"]
-            if words.dtype.newbyteorder("=") != _WORD or shape.dtype.kind not in "iu" or shape.shape != (2,):
+            if words.dtype.newbyteorder("=") != WORD or shape.dtype.kind not in "iu" or shape.shape != (2,):
                 raise ShapeError(f"`words` of {words.dtype} and `shape` {shape!r}")
-            return cls(np.ascontiguousarray(words, _WORD), (int(shape[0]), int(shape[1])))
+            return cls(np.ascontiguousarray(words, WORD), (int(shape[0]), int(shape[1])))
         except (KeyError, ShapeError) as error:
             raise FormatError(path, None, f"a BitMatrix that `save` wrote is required, got {error!r}.") from error
-
-
-def _words(columns: int) -> int:
-    return -(-columns // 64)
-
-
-def _of_two(key: Any) -> tuple[Array, Array]:
-    """(rows, columns) of an index; all columns if only rows are given."""
-    if not isinstance(key, tuple):
-        return key, slice(None)
-    if len(key) != 2:
-        raise IndexError(f"BitMatrix: an index must be m[rows, columns] or m[rows], got {len(key)} of them.")
-    return key
 
 
 def _shape(shape: Any, where: str) -> tuple[int, int]:
@@ -645,24 +450,6 @@ def _index_list(source: Array, name: str) -> np.ndarray:
     if index.ndim != 1:
         raise ShapeError(f"BitMatrix.from_edges: {name} must have one axis, got shape {index.shape}.")
     return np.ascontiguousarray(index, dtype=np.int64)
-
-
-def _indices(index: Array, size: int, name: str) -> Array:
-    """Index or array of indices, checked; negative ones count from the end."""
-    array = np.asarray(index.get() if hasattr(index, "__cuda_array_interface__") else index)
-    if array.dtype.kind not in "iu" and array.size:
-        raise DTypeError(f"BitMatrix: a {name} index must be an integer or an array of them, got {_describe(index)}.")
-    array = array.astype(np.int64)
-    if array.size and (array.min() < -size or array.max() >= size):
-        wrong = array[(array < -size) | (array >= size)].flat[0] if array.ndim else array
-        raise IndexError(f"BitMatrix: a {name} must lie in 0 … {size - 1}, got {int(wrong)}.")
-    return np.where(array < 0, array + size, array)
-
-
-def _describe(thing: Any) -> str:
-    if hasattr(thing, "dtype"):
-        return f"{type(thing).__name__} of {thing.dtype}, shape {getattr(thing, 'shape', '?')}"
-    return type(thing).__name__
 
 
 def _cpu() -> ModuleType:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..host.arrays import checked_sparse, require_square
+from ..host.arrays import checked_sparse, consistent, require_square
 from ..host.errors import DTypeError, ShapeError, VertexError
 from ..host.types import Array
 from ..kernels.cpu.pool import run
@@ -141,3 +141,13 @@ def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarr
         raise ShapeError(f"{where}: a matrix of fewer than 2³⁰ stored entries is required, got {len(rows):,}.")
     rows, cols = (checked(x, n, where=where).astype(np.int32) for x in (rows, cols))  # copies
     return rows, cols, values, n
+
+
+def is_square_csr(A: Array) -> bool:
+    """Whether A is a consistent, square csr matrix whose arcs 32 bits count."""
+    return consistent(A) and A.shape[0] == A.shape[1] < 2**31 - 1 and len(A.indices) < 2**30
+
+
+def tails_of(start: np.ndarray) -> np.ndarray:
+    """Row of each entry of a CSR matrix."""
+    return np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))

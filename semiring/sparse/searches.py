@@ -15,27 +15,24 @@ from ..algebra.conversion import conform
 from ..algebra.records import Semiring
 from ..algebra.survey import survey
 from ..dense.cycles import Lengths, searchable
-from ..host.arrays import consistent, refuse_masked
+from ..host.arrays import refuse_masked
 from ..host.errors import AlgebraError, DomainError, DTypeError, ShapeError
 from ..host.memory import require
 from ..host.types import Array, DType, Fields, Scalar
 from ..kernels.backend import device_of
 from ..kernels.cpu.code import machine_code
-from ..kernels.cpu.kinds import choose, raw
 from ..kernels.cpu.processors import threads_of
-from ..kernels.cpu.sparse import growth, movers, relaxation
-from ..kernels.cpu.sparse.relaxation import AHEAD, LAST, Lanes
+from ..kernels.cpu.sparse import growth, relaxation
+from ..kernels.cpu.sparse.relaxation import AHEAD
 from ..kernels.observed import Callback
 from .answers import Columns, Rows
 from .batches import Worker, batches, calls, find, table, together
-from .buffers import aligned
 from .cycles import Weighted
-from .pattern import indices, rows_wanted, stored
+from .pattern import indices, is_square_csr, rows_wanted, stored, tails_of
+from .relaxing import LISTS, Search, numbers, padded
 
 #: Lanes (sources of a batch): in general, and for at most that many sources.
 LANES, FEW = 32, 4
-#: Buckets.
-LISTS = 2048
 #: Numbers of sources from which searches are delayed to reach a landmark together (costs one search), and from which
 #: the growth of each search counts in its delay.
 MANY, GROWN = 128, 1024
@@ -45,8 +42,6 @@ WINDOW = 1 << 26
 SAMPLE = 4096
 #: Rows between two reports of progress.
 REPORTED = 1024
-#: Arcs relaxed by one call into compiled code, about, so that Ctrl-C is handled.
-CALL = 1 << 22
 
 
 class _Form(NamedTuple):
@@ -143,7 +138,7 @@ class Searches(Rows, Columns):
                 f"{s.name}. `eliminate` takes any semiring."
             )
         # A csr matrix has its arcs in the order of searches: tails are expanded only on request.
-        in_order = weights is None and n is None and _in_order(A)
+        in_order = weights is None and n is None and is_square_csr(A)
         rows: np.ndarray | None = None
         if in_order:
             cols, own, self.n = A.indices, A.data, A.shape[0]
@@ -158,13 +153,13 @@ class Searches(Rows, Columns):
         self.device = device_of(np.empty(0), device)
         low, high, zero = *_ends(values), dtypes.zero(s, self.dtype)
         if not low > zero and not high < zero and not (present := values != zero).all():
-            rows = _tails(A.indptr) if rows is None else rows
+            rows = tails_of(A.indptr) if rows is None else rows
             rows, cols, values = rows[present], cols[present].astype(np.int32, copy=False), values[present]
             low, high = _ends(values)
         survey(values, s, where=where, bounds=(low.item(), high.item()))
         self._low, self._high = low, high
         self._start = A.indptr.astype(np.int64) if rows is None else None
-        self._rows, self._heads, self._values = rows, _padded(cols)[: len(cols)] if rows is None else cols, values
+        self._rows, self._heads, self._values = rows, padded(cols)[: len(cols)] if rows is None else cols, values
         self._form = self._formed(potentials, where)
         self._lanes = LANES if self.n * LANES * self._form.weights.itemsize < 1 << 30 else FEW
         require(
@@ -215,16 +210,16 @@ class Searches(Rows, Columns):
         if self._rows is not None:
             return self._rows
         assert self._start is not None
-        return _tails(self._start)
+        return tails_of(self._start)
 
     @cached_property
     def _forward(self) -> _Graph:
         if self._start is None:
             return _graph(self._tails, self._heads, self._form.weights, self.n)
-        padded = self._heads.base  # not kept by a pickle
-        if padded is None or len(padded) != len(self._heads) + AHEAD:
-            padded = _padded(self._heads)
-        return _Graph(self._start, padded, np.ascontiguousarray(self._form.weights))
+        heads = self._heads.base  # not kept by a pickle
+        if heads is None or len(heads) != len(self._heads) + AHEAD:
+            heads = padded(self._heads)
+        return _Graph(self._start, heads, np.ascontiguousarray(self._form.weights))
 
     @cached_property
     def _gpu(self) -> Any:
@@ -241,7 +236,7 @@ class Searches(Rows, Columns):
         own = Lengths.of(self.semiring)
         logarithmic = own is not None and own.logarithmic
         form = Form(self.semiring, self.dtype, width, found.shift is not None, logarithmic, ranks=own is None)
-        scale = abs(_numbers(found.semiring, weights.dtype, self.scale)[0])
+        scale = abs(numbers(found.semiring, weights.dtype, self.scale)[0])
         return Searches(form, graph.start, graph.heads, weights, scale, found.shift, found.known)
 
     @cached_property
@@ -271,7 +266,7 @@ class Searches(Rows, Columns):
         degrees = [np.diff(g.start).astype(np.float64) for g in (graph, self._backward)]
         landmark = int((degrees[0] * degrees[1]).argmax())
         D = np.empty((1, n), graph.weights.dtype)
-        _Search(self, self._backward, FEW, None, math.inf, restored=False).run(np.array([landmark]), D)
+        Search(self, self._backward, FEW, None, math.inf, restored=False).run(np.array([landmark]), D)
         lengths = Lengths.required(s).of_entries(D[0], dtypes.zero(s, D.dtype))
         order = np.argsort(lengths, kind="stable")
         position = np.empty(n, np.int64)
@@ -310,10 +305,8 @@ class Searches(Rows, Columns):
         if limit is not None and math.isnan(limit):
             raise DomainError("rows: limit must be a number, got NaN. Leave it out.")
         if self.device == "cuda":
-            streamed: Iterator[tuple[np.ndarray, Any]] = self._gpu.rows(
-                wanted, int(block or self.batch(len(wanted))), self._guide(len(wanted), limit)
-            )
-            return streamed
+            size = int(block or self.batch(len(wanted)))
+            return self._gpu.rows(wanted, size, self._guide(len(wanted), limit))
         lanes, searches, rank = self._prepared(len(wanted), limit)
         window = 0 if rank is None else min(WINDOW // max(1, self.n * self.dtype.itemsize), len(wanted))
         found = batches(searches, wanted, self.n, self.dtype, lanes, int(block or lanes), rank=rank, window=window)
@@ -324,7 +317,7 @@ class Searches(Rows, Columns):
         lanes, (delays, rank) = self.batch(count), self._together(count)
         furthest = math.inf if limit is None else self._bucket(limit)
         threads = min(self._threads, max(1, -(-count // lanes)))
-        return lanes, [_Search(self, self._forward, lanes, delays, furthest).run for _ in range(threads)], rank
+        return lanes, [Search(self, self._forward, lanes, delays, furthest).run for _ in range(threads)], rank
 
     def _together(self, count: int) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Delays with which `count` sources reach a landmark together, and ranks by which to batch them."""
@@ -435,7 +428,7 @@ class Searches(Rows, Columns):
         3
         """
         wanted = indices(sources, self.n, where="effort").ravel()[:FEW]
-        search = _Search(self, self._forward, FEW, None, math.inf, restored=False)
+        search = Search(self, self._forward, FEW, None, math.inf, restored=False)
         D = np.empty((len(wanted), self.n), self._form.weights.dtype)
         search.run(wanted, D)
         return search.relaxed, int((D != dtypes.zero(self._form.semiring, D.dtype)).sum())
@@ -491,21 +484,6 @@ def _ends(values: np.ndarray) -> tuple[Scalar, Scalar]:
     return np.minimum.reduce(values), np.maximum.reduce(values)
 
 
-def _in_order(A: Array) -> bool:
-    """Whether A is a consistent, square csr matrix whose arcs 32 bits count."""
-    return consistent(A) and A.shape[0] == A.shape[1] < 2**31 - 1 and len(A.indices) < 2**30
-
-
-def _tails(start: np.ndarray) -> np.ndarray:
-    return np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
-
-
-def _padded(heads: np.ndarray) -> np.ndarray:
-    padded = np.zeros(len(heads) + AHEAD, np.int32)
-    padded[: len(heads)] = heads
-    return padded
-
-
 def _graph(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> _Graph:
     start = np.zeros(n + 1, np.int64)
     if (tails[1:] >= tails[:-1]).all():
@@ -514,71 +492,8 @@ def _graph(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) ->
         order = np.empty(len(tails), np.int64)
         _by_tail().call(tails.astype(np.int32, copy=False), start, order)
         heads, weights = heads[order], weights[order]
-    return _Graph(start, _padded(heads), np.ascontiguousarray(weights))
+    return _Graph(start, padded(heads), np.ascontiguousarray(weights))
 
 
-class _Search:
-    """Workspace of one thread's searches."""
-
-    def __init__(
-        self,
-        searches: Searches,
-        graph: _Graph,
-        lanes: int,
-        delays: np.ndarray | None,
-        furthest: float,
-        *,
-        restored: bool = True,
-    ) -> None:
-        form, n = searches._form, searches.n
-        dtype = form.weights.dtype
-        self.n, self.graph, self.lanes, self.delays, self.furthest = n, graph, lanes, delays, furthest
-        self.restore = form.restore if restored else None
-        kind = choose(form.semiring, dtype, bool(np.minimum.reduce(form.weights, initial=0) >= 0))
-        self.width, self.raw = _lanes(kind, lanes), raw(dtype.itemsize)
-        self.panel = aligned((n, lanes), dtype)
-        self.found = np.empty((lanes, n), dtype) if self.restore or delays is not None else None
-        self.bucket = np.empty(n, np.int32)
-        self.after, self.before = (np.empty(n + LISTS + 1, np.int32) for _ in range(2))
-        self.order = np.zeros(lanes + 1, np.float32)
-        self.order[lanes], self.shift = _numbers(form.semiring, dtype, searches.scale)
-        self.search, self.transpose = _code(self.width), machine_code(movers.transpose, self.raw, "iiiiii")
-        self.relaxed = 0
-
-    def run(self, sources: np.ndarray, rows: Array) -> None:
-        late = np.zeros(len(sources)) if self.delays is None else self.delays[sources] - self.delays[sources].min()
-        self.order[: len(sources)] = self.shift + late
-        most = int(max(-1, min(self.furthest + float(late.max()), LAST)))
-        state = np.array([-1, 0, 0, 0])
-        graph, panel = self.graph, self.panel
-        while state[0]:
-            self.search.call(
-                self.width, state, sources, CALL, most, graph.start, graph.heads, graph.weights.ctypes.data,
-                panel.ctypes.data, self.order.ctypes.data, self.bucket, self.after, self.before,
-            )  # fmt: skip
-        self.relaxed += int(state[3])
-        found = rows if self.found is None else self.found[: len(sources)]
-        self.transpose.call(
-            self.raw, self.n, len(sources), panel.ctypes.data, panel.strides[0], found.ctypes.data, found.strides[0]
-        )
-        if self.found is not None:
-            for row, entries in zip(rows, self.restore(found, sources) if self.restore else found, strict=True):
-                row[:] = entries
-
-
-def _numbers(semiring: Semiring, dtype: np.dtype, scale: float) -> tuple[float, float]:
-    """(scale, shift): entry x is in bucket ⌊scale · x + shift⌋, `one` in the first."""
-    lengths = Lengths.of(semiring)
-    if lengths is None:
-        return scale, 0.0
-    if not lengths.logarithmic:
-        return lengths.sign * scale, 0.0
-    bits = 2 ** np.finfo(dtype).nmant
-    a_bit = lengths.sign * scale * math.log(2) / bits
-    return a_bit, -a_bit * float(np.array(1, dtype).view(f"i{dtype.itemsize}"))
-
-
-_lanes = cache(Lanes)
-_code = cache(lambda width: machine_code(relaxation.search, width, "llii" + "lsi" + "ii" + "sss"))
 _preorder = cache(partial(machine_code, relaxation.preorder, None, "llll"))
 _by_tail = cache(partial(machine_code, relaxation.by_tail, None, "sll"))

@@ -318,7 +318,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-tail-of-not",
-        "semiring/dense/bits.py",
+        "semiring/dense/packed.py",
         "            words[:, -1] &= np.uint64((1 << tail) - 1)\n",
         "            words[:, -1] &= np.uint64((1 << tail + 1) - 1)\n",
         "tests/test_bits.py::test_bitwise_operators",
@@ -326,7 +326,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-last-counts",
-        "semiring/dense/bits.py",
+        "semiring/dense/packed.py",
         "last = len(on) - 1 - np.unique((i * self.shape[1] + j)[::-1], return_index=True)[1]",
         "last = np.unique(i * self.shape[1] + j, return_index=True)[1]",
         "tests/test_bits.py::test_of_a_bit_that_is_set_several_times_the_last_value_counts",
@@ -334,7 +334,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-column",
-        "semiring/dense/bits.py",
+        "semiring/dense/packed.py",
         "return (self.words[:, j >> 6] >> np.uint64(j & 63))",
         "return (self.words[:, j >> 6] >> np.uint64(j & 31))",
         "tests/test_bits.py::test_bits_rows_columns_and_pairs_are_read",

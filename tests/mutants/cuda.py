@@ -501,7 +501,7 @@ MUTANTS = [
     ),
     Mutant(
         "arcs-tried-at-another-place",
-        "semiring/kernels/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/candidates.inl",
         "mine |= unsigned(!better(worst, y[c])) << (begin + c);",
         "mine |= unsigned(!better(worst, y[c])) << c;",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_they_are_those_of_a_loop",
@@ -637,7 +637,7 @@ MUTANTS = [
     ),
     Mutant(
         "essential-on-the-diagonal",
-        "semiring/kernels/cuda/routes/adjoint.cu",
+        "semiring/kernels/cuda/routes/good.inl",
         "j < n && j != i && as_good(W(a)",
         "j < n && as_good(W(a)",
         "tests/test_emulated.py::TestSumsOverBestPaths::test_edges_that_are_as_good_as_their_closure",
@@ -725,7 +725,7 @@ MUTANTS = [
     ),
     Mutant(
         "half-asks-before-its-own",
-        "semiring/kernels/cuda/sparse/flows.cu",
+        "semiring/kernels/cuda/sparse/flows_lanes.inl",
         "if (mine.source[e] >= column + c) g[c].item[e] = 0;",
         "if (mine.source[e] > column + c + 1) g[c].item[e] = 0;",
         "tests/test_sparse_emulated.py::test_the_sweep_run_backwards_is_the_processors[both ways-2-8-1024-cuts4]",

@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "small-closures-column",
-        "semiring/kernels/cpu/intrinsics.py",
+        "semiring/kernels/cpu/dense/pivot.py",
         'idempotent = kind.add not in ("fadd", "logaddexp")',
         "idempotent = True",
         "tests/test_cpu.py::test_batches_of_small_matrices[plus_times-float64-False]",

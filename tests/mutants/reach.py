@@ -106,7 +106,7 @@ MUTANTS = [
     ),
     Mutant(
         "reach-loaded-arcs-in-any-order",
-        "apsp/answers/reach/reachability.py",
+        "apsp/answers/reach/archives.py",
         "(c.tails <= c.heads).any() or ",
         "",
         "tests/test_reach.py::test_parts_that_do_not_fit_one_another_are_a_format_error",

@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "question-dtype",
-        "apsp/io/graph/__init__.py",
+        "apsp/io/graph/adjacency.py",
         "elif self.unit or (self.dense is None and self.weights is None):",
         "elif self.dense is None and self.weights is None:",
         "tests/test_engines.py::test_edges_of_a_matrix_that_count_are_counted_in_integers",
@@ -325,7 +325,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-below",
-        "apsp/road/engines/elimination.py",
+        "apsp/road/engines/factored.py",
         "if max(most + int(out.max()), most - least) >= dtypes.SCALARS[E.dtype].high:",
         "if most + int(out.max()) >= dtypes.SCALARS[E.dtype].high:",
         ENDS,
@@ -335,7 +335,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-undercut",
-        "apsp/road/engines/elimination.py",
+        "apsp/road/engines/factored.py",
         "return bool((into[tails[walked]] - into[heads[walked]] <= length).all())",
         "return True",
         ENDS,
@@ -345,7 +345,7 @@ MUTANTS = [
     ),
     Mutant(
         "elimination-held-unreached",
-        "apsp/road/engines/elimination.py",
+        "apsp/road/engines/factored.py",
         "        if (into == zero).any() or (out == zero).any():\n            return False\n",
         "",
         ENDS,

@@ -28,7 +28,8 @@ from ...road.engines.packed import Packed
 from ...road.question import Question
 from ...road.road import answer
 from ...road.wants import Wants
-from .reachability import Reachability, save_into
+from .archives import save_into
+from .reachability import Reachability
 
 if TYPE_CHECKING:
     from semiring.algebra.records import Semiring

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -15,37 +14,26 @@ import numpy as np
 from semiring.algebra.pickling import uncached
 from semiring.dense.bits import BitMatrix
 from semiring.host.devices import module, read_only, to_device
-from semiring.host.errors import FormatError, NoPathError
+from semiring.host.errors import NoPathError
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, Fields, Label, Vertices
 from semiring.sparse.reach import ReachIndex
-from semiring.stores.archives import load_arrays
-from semiring.stores.files import writing
-from semiring.stores.tiles import StoredBits, TileStore
-from semiring.stores.tiles.folder import is_store
 
 from ...io.display import notebook
 from ...io.graph import Graph
-from ...io.graph.ondisk import refuse_overwriting
 from ...io.labels import Labels, look_up
-from ...io.saving import check_output, suffix_of, tiles
-from ...io.saving.encoding import decode, encode
-from ...io.saving.plans import plan_from_array, plan_to_array
-from ...io.saving.tiles import building, save_archive
-from ...road.engines.condensation import FEW, Condensation, expanded, expansion_bytes
-from ...road.estimates import in_units, uniting
+from ...road.engines.condensation import Condensation, expanded, expansion_bytes
+from ...road.estimates import in_units
 from ...road.plans import Plan
+from . import archives
+from .archives import Closed
+from .counting import counts, dense_rows, reduction
 from .updates import updated
 from .walks import Walks, walks_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-#: Predicted seconds from which counts of an index are refused.
-PATIENCE = 60
-#: The arrays of a condensation, in its order.
-_OF_CONDENSATION = ("component", "sizes", "cyclic", "tails", "heads")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,7 +93,7 @@ class Reachability:
 
     labels: Labels
     condensation: Condensation
-    closed: BitMatrix | StoredBits | ReachIndex
+    closed: Closed
     reflexive: bool
     plan: Plan
     seconds: float
@@ -303,21 +291,7 @@ class Reachability:
             raise ValueError(
                 f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {came(axis)}."
             )
-        c = self.condensation
-        reached, others = np.zeros(c.count, np.int64), c.sizes.astype(np.int64) - 1  # a component counts as one vertex
-        for columns, bits in self._strips():
-            rows = slice(c.count - len(bits), c.count)
-            reached[rows if axis else columns] += bits.counts(axis=axis)
-            if axis and (large := np.flatnonzero(others[columns])).size:
-                more = others[columns][large]
-                reached[rows] += np.concatenate([dense[:, large] @ more for dense in _dense_rows(bits)])
-            elif not axis:
-                for k in np.flatnonzero(others[rows]).tolist():
-                    reached[columns] += bits.rows(k) * others[rows][k]
-        if not self.reflexive:
-            reached = reached - ~c.cyclic
-        counts: np.ndarray = reached[c.component]
-        return counts
+        return counts(self, axis)
 
     def components(self) -> list[list[Label]]:
         """Strongly connected components as lists of labels; the largest first, then by first member.
@@ -352,26 +326,7 @@ class Reachability:
         >>> transitive_closure([("a", "b"), ("b", "c"), ("a", "c")]).reduction().edge_count
         2
         """
-        component = self._classes
-        first = np.full(self.component_count, self.n)
-        np.minimum.at(first, component, np.arange(self.n))
-        c, index = self.condensation, self.closed
-        if 0 < len(c.tails) <= FEW * c.count and not isinstance(index, ReachIndex):
-            index = ReachIndex(c.count, c.tails, c.heads, c.sizes)
-        if isinstance(index, ReachIndex):
-            tails, heads = index.reduction()
-        else:
-            strict = self._strict(first, component)
-            tails, heads = (strict & ~(strict @ strict)).to_edges()  # R − R ⊗ R
-        rows, cols = [first[tails]], [first[heads]]
-        members = np.argsort(component, kind="stable")
-        own = component[members]
-        start, last = np.searchsorted(own, own), np.append(own[1:], -1) != own
-        following = members[np.where(last, start, np.arange(1, self.n + 1) % max(1, self.n))]
-        ring = c.cyclic[c.component[members]] & ((following != members) | (not self.reflexive))
-        rows.append(members[ring])
-        cols.append(following[ring])
-        return Graph.from_arrays(np.concatenate(rows), np.concatenate(cols), n=self.n, labels=self.labels)
+        return reduction(self)
 
     def to_bool(self) -> np.ndarray:
         """All pairs as an n × n NumPy bool array.
@@ -476,20 +431,7 @@ class Reachability:
         ...     Reachability.load(f"{folder}/reach.npz").reaches("a", "b")
         True
         """
-        check_output(path, (".npz", ".tiles"))
-        if suffix_of(path) == ".tiles":
-            if isinstance(self.closed, ReachIndex):
-                raise ValueError("save: a store of tiles must be of bits, got an index. Say save('reach.npz').")
-            if isinstance(self.closed, StoredBits):
-                refuse_overwriting(self.closed.words, path, where="save")
-            with building(path) as place:
-                save_into(place, self)
-            return
-        arrays = _arrays(self, path)
-        if not isinstance(self.closed, ReachIndex):
-            arrays["words"] = self._bits.words
-        with writing(path) as file:
-            np.savez(file, **arrays)
+        archives.write(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reachability:
@@ -514,30 +456,7 @@ class Reachability:
         >>> from apsp import Reachability
         >>> Reachability.load("reach.npz").reaches("a", "b")  # doctest: +SKIP
         """
-        store = None
-        if is_store(path):
-            store, parts = tiles.load(path)
-        else:
-            parts = load_arrays(path, "a Reachability")
-        try:
-            labels = decode(parts)
-            if labels is None:
-                raise KeyError("labels")
-            c = Condensation(*(parts[name] for name in _OF_CONDENSATION))
-            _check_consistent(c, len(labels))
-            closed: BitMatrix | StoredBits | ReachIndex
-            if store is not None:
-                closed = _stored(store, c.count)
-            elif "indexed" in parts:
-                closed = ReachIndex(c.count, c.tails, c.heads, c.sizes)
-            else:
-                closed = BitMatrix(parts["words"], (c.count, c.count))
-            plan, seconds = plan_from_array(parts["plan"]), float(parts["seconds"])
-            return cls(labels, c, closed, bool(parts["reflexive"]), plan, seconds)
-        except (LookupError, ValueError, TypeError) as error:
-            raise FormatError(
-                path, None, f"a Reachability that `save` wrote is required, got {came(error)}."
-            ) from error
+        return cls(*archives.read(path))
 
     def _edges(self, where: str) -> Graph:
         """The graph, or ValueError."""
@@ -563,34 +482,9 @@ class Reachability:
             return self.condensation.component
         mutual = self._bits & self._bits.T
         # A class is named by its first member.
-        first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
+        first = np.concatenate([dense.argmax(axis=1) for dense in dense_rows(mutual)])
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
         return component
-
-    def _strips(self) -> Iterator[tuple[slice, BitMatrix | StoredBits]]:
-        """The components' closure by columns; of few, all. Rows end with the last one."""
-        if not isinstance(self.closed, ReachIndex):
-            yield slice(0, len(self.closed)), self.closed
-            return
-        seconds = uniting(max(self.closed.shape[0], len(self.closed.tails)) * self.closed.shape[0])
-        if seconds > PATIENCE:
-            raise ValueError(
-                f"counts: rows must be united within {PATIENCE} s, got {self.closed.shape[0]} components, for which "
-                f"{in_units(seconds)} are predicted. Ask len(t.descendants(u)), len(t.ancestors(u)) of some vertices."
-            )
-        yield from self.closed.strips()
-
-    def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
-        """The irreflexive reachability of classes."""
-        c = self.condensation
-        if len(first) == c.count and (component == c.component).all():
-            strict = self._bits.copy()
-        else:
-            components = c.component[first]
-            parts = [self.closed.rows(components[k : k + 4096])[:, components] for k in range(0, len(components), 4096)]
-            strict = BitMatrix.from_bool(np.concatenate(parts))
-        strict.set_diagonal(False)
-        return strict
 
     def _between(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         c = self.condensation
@@ -603,50 +497,3 @@ class Reachability:
         if not self.reflexive:
             reached[own] = self.condensation.cyclic[self.condensation.component[own]]
         return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
-
-
-def save_into(place: Path, answer: Reachability) -> None:
-    """Fill a directory, empty or with its packed bits, as a store; the file that makes it one comes last."""
-    closed = answer.closed
-    if not isinstance(closed, StoredBits) or closed.words.path != place:
-        StoredBits.create(place, closed.shape).put(slice(0, len(closed)), answer._bits)
-    save_archive(TileStore(place), _arrays(answer, place))
-
-
-def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> Fields:
-    c = answer.condensation
-    arrays = {name: getattr(c, name) for name in _OF_CONDENSATION}
-    plan, seconds = plan_to_array(answer.plan), np.array(answer.seconds)
-    made = {"reflexive": np.array(answer.reflexive), "plan": plan, "seconds": seconds}
-    if isinstance(answer.closed, ReachIndex):
-        made["indexed"] = np.array(True)
-    return {**arrays, **made, **encode(answer.labels, path)}
-
-
-def _stored(store: TileStore, count: int) -> StoredBits:
-    """The closure of `count` components, or ValueError for a store of another shape."""
-    bits = StoredBits(store)
-    if bits.shape != (count, count):
-        raise ValueError(f"{came(bits)} for {count} components")
-    return bits
-
-
-def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
-    """Rows as bool arrays, about 1 MiB at a time: int64 sums take eight times as much."""
-    height = max(1, (1 << 20) // max(matrix.shape[1], 1))
-    for start in range(0, len(matrix), height):
-        yield matrix.rows(slice(start, start + height))
-
-
-def _check_consistent(c: Condensation, n: int) -> None:
-    """Raise ValueError unless c is a condensation of n vertices, so that no query reads out of bounds."""
-    integral = all(array.ndim == 1 and array.dtype.kind == "i" for array in (c.component, c.sizes, c.tails, c.heads))
-    if not integral or c.cyclic.shape != (c.count,) or c.cyclic.dtype != np.dtype(bool) or len(c.tails) != len(c.heads):
-        raise ValueError("arrays of the wrong kind or length")
-    for array in (c.component, c.tails, c.heads):
-        if array.size and not 0 <= array.min() <= array.max() < c.count:
-            raise ValueError(f"a component beyond the {c.count} there are")
-    if (c.tails <= c.heads).any() or (np.diff(c.tails * np.int64(c.count) + c.heads) <= 0).any():
-        raise ValueError("arcs between components that are not in order")
-    if len(c.component) != n or (np.bincount(c.component, minlength=c.count) != c.sizes).any():
-        raise ValueError(f"components that do not hold {n} vertices")

@@ -29,7 +29,7 @@ from ...io.saving.encoding import decode, encode
 from ...io.saving.plans import plan_from_array, plan_to_array
 from ...road.engines import Engine
 from ...road.engines.dense import Dense
-from ...road.engines.elimination import Eliminated
+from ...road.engines.factored import Eliminated
 from ...road.engines.labelled import Labelled
 from ...road.engines.part import Part, as_limit
 from ...road.engines.saved import Saved

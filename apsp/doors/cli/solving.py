@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -41,6 +41,44 @@ from .reporting import quiet, report
 
 if TYPE_CHECKING:
     from ...answers.result import Result
+
+
+class Written(NamedTuple):
+    """Files to be written: distances, in a format of their own if given, predecessors and next hops."""
+
+    output: str | None
+    output_format: str | None
+    predecessors: Path | None
+    next_hops: Path | None
+
+    @classmethod
+    def of(cls, options: Fields) -> Written:
+        """Those of the options, which they leave, checked against one another."""
+        files = cls(*(options.pop(name) for name in cls._fields))
+        if files.output_format is not None and files.output is None:
+            raise click.UsageError("solve: --output-format is how --output is written. Give both.")
+        if len({os.path.realpath(path) for path in files.every}) < len(files.every):
+            raise click.UsageError(
+                "solve: --output, --predecessors and --next-hops must be different files, got one twice."
+            )
+        return files
+
+    @property
+    def place(self) -> str | None:
+        """The output, or beside it, where a file of its format is written that is moved there."""
+        if self.output is None or self.output_format is None:
+            return self.output
+        path = Path(self.output)
+        return str(path.with_name(f".{path.name}-{os.getpid()}.{self.output_format}"))
+
+    @property
+    def tables(self) -> dict[str, Path]:
+        tables = {"predecessors": self.predecessors, "next_hops": self.next_hops}
+        return {name: path for name, path in tables.items() if path is not None}
+
+    @property
+    def every(self) -> list[str | Path]:
+        return [path for path in (self.place, *self.tables.values()) if path is not None]
 
 
 along = click.option(
@@ -87,8 +125,6 @@ def solve(
     file: str,
     source: str | None,
     target: str | None,
-    output: str | None,
-    output_format: str | None,
     checksum: bool,
     table: Path | None,
     reduction: str | None,
@@ -96,11 +132,8 @@ def solve(
     plot: Path | None,
     positions: Path | None,
     pairs: Path | None,
-    predecessors: Path | None,
-    next_hops: Path | None,
     verify: bool,
     steps: bool,
-    plain: bool,
     **options: Any,
 ) -> None:
     """Best walks between all vertices of the graph in FILE, or between some.
@@ -116,26 +149,17 @@ def solve(
     if options["along"] is not None and pairs is None and None in (source, target):
         raise click.UsageError("solve: --along is told with --from and --to, or with --paths. Give them too.")
     if steps:
-        _print_steps(file, options, plot, plain)
+        _print_steps(file, options, plot)
         return
     refuse_given(("plain",), "--plain is how --steps begin, and goes with them")
+    del options["plain"]
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
-    named = output
-    if output_format is not None:
-        if output is None:
-            raise click.UsageError("solve: --output-format is how --output is written. Give both.")
-        place = Path(output)  # written beside it, then moved there
-        output = str(place.with_name(f".{place.name}-{os.getpid()}.{output_format}"))
-    tables = {"predecessors": predecessors, "next_hops": next_hops}
-    written = [path for path in (output, *tables.values()) if path is not None]
-    if verify or predecessors is not None or next_hops is not None:
-        which = "--verify" if verify else "--next-hops" if predecessors is None else "--predecessors"
+    files = Written.of(options)
+    output, tables = files.place, files.tables
+    if verify or tables:
+        which = "--verify" if verify else "--predecessors" if "predecessors" in tables else "--next-hops"
         refuse_given(("table", "sources", "targets", "limit"), f"{which} goes with the distances between all vertices")
-    if len({os.path.realpath(path) for path in written}) < len(written):
-        raise click.UsageError(
-            "solve: --output, --predecessors and --next-hops must be different files, got one twice."
-        )
     options["gpus"] = ranks = ranks_of(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else suffixes())
@@ -151,7 +175,7 @@ def solve(
     path_ends = graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
     wanted = graphs.labels(nearest, graph)
-    everything = checksum or verify or any(x is not None for x in (reduction, wanted, path_ends, *written))
+    everything = checksum or verify or any(x is not None for x in (reduction, wanted, path_ends, *files.every))
     limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # with which all pairs are stored
     listed = graphs.read_vertices(graph, table, options, () if everything or limited else ends)
     # A store is written tile by tile during the computation, where the table is not in the memory of one device.
@@ -165,12 +189,11 @@ def solve(
         with Meter("save", quiet=quiet()) as meter:
             r.save(saved, callback=meter.callback or no_progress)
     for name, path in tables.items():
-        if path is not None:
-            save_matrix(getattr(r, name), graph.labels, path)
+        save_matrix(getattr(r, name), graph.labels, path)
     if each:
         answers.print_by_vertex(r, wanted, reduction, output)
-    if output is not None and named is not None and output != named:
-        os.replace(output, named)
+    if output is not None and files.output is not None and output != files.output:
+        os.replace(output, files.output)
     no = not (each or answers.print_answer(r, ends, path_ends, all_listed=listed and saved is None))
     if plot is not None:
         r.plot(path=None if no or None in ends else r.path(*ends), positions=coordinates, save=plot)
@@ -184,7 +207,7 @@ def solve(
         click.get_current_context().exit(NO)
 
 
-def _print_steps(file: str, options: Fields, plot: Path | None, plain: bool) -> None:
+def _print_steps(file: str, options: Fields, plot: Path | None) -> None:
     """Print, and draw, the matrices of a schedule."""
     from ...closures import closure
 
@@ -195,7 +218,7 @@ def _print_steps(file: str, options: Fields, plot: Path | None, plain: bool) -> 
     graph = graphs.read(file, options)
     _, recorded = closure(
         graph,
-        steps="plain" if plain else True,
+        steps="plain" if options["plain"] else True,
         **{name: options[name] for name in ("semiring", "schedule", "block", "dtype")},
     )
     report(str(recorded), steps=str(recorded).splitlines())

@@ -19,10 +19,10 @@
 An engine is a module with a record `ENGINE` of kind `Kind`; the planner, `engine="its_name"`, the command line and the
 tests find it by its file name.
 
-Beside them: `base` has the protocol `Engine`, with default bodies by rows; `packed` the closure of bits, whole or of
-the components that `condensation` finds; `stored` tiles on disk, read by windows; `saved` a saved part, with the rest
-recomputed; `labelled` saved hub labels; `part` rows and columns within a limit; `saturation` and `bounds` detect and
-exclude integer overflow; `structures` caches elimination structures.
+Beside them: `base` has the protocol `Engine`, with default bodies by rows; `factored` the closure by elimination;
+`packed` that of bits, whole or of the components that `condensation` finds; `stored` tiles on disk, read by windows;
+`saved` a saved part, with the rest recomputed; `labelled` saved hub labels; `part` rows and columns within a limit;
+`saturation` and `bounds` detect and exclude integer overflow; `structures` caches elimination structures.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring.host.types import Scalar
 
-from .elimination import Eliminated
+from .factored import Eliminated
 
 if TYPE_CHECKING:
     from semiring.sparse import Analysis, Elimination, HubLabels

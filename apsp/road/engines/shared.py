@@ -17,7 +17,8 @@ from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
 from .base import Asked, Edges, Engine, Kind, planned
-from .elimination import Eliminated, eliminated
+from .elimination import eliminated
+from .factored import Eliminated
 
 if TYPE_CHECKING:
     from ..question import Question

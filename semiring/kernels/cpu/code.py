@@ -30,7 +30,7 @@ _TYPES |= {"f": types.float64[::1], "c": types.uint8[::1]}
 
 
 @cache
-def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True, released: bool = True) -> Entry:
+def machine_code(part: Any, kind: Kind, arguments: str, *, called: bool = True, released: bool = True) -> Entry:
     """A part's machine code for a kind (or another type that selects code, or None).
 
     `arguments` has a letter per further argument, see `_TYPES`; `called` and `released` are those of `kernel`.
@@ -41,7 +41,7 @@ def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True, r
 
 
 @cache
-def _entry(part: Any, kind: Any, arguments: str, called: bool, released: bool) -> Entry:
+def _entry(part: Any, kind: Kind, arguments: str, called: bool, released: bool) -> Entry:
     signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
     entry = kernel(part.py_func, on_disk=on_disk(kind), called=called, released=released)
     call = entry.compile(signature)

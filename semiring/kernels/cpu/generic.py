@@ -51,7 +51,7 @@ def star(kind: Kind) -> Callable[..., Any]:
     low, high = kind.record.low, kind.record.high
     message = star_without_value(semiring_of(kind).name, kind.dtype)
 
-    def checked(kind: Any, a: Any) -> Any:
+    def checked(kind: Kind, a: Any) -> Any:
         value = g(a)
         # Integers have no ∞ or NaN: what means "no limit" in floats raises here.
         if not (value - value == 0 and low <= value <= high and value == math.floor(value)):

@@ -69,19 +69,9 @@ class Kind(types.Type):
     """
 
     def __init__(
-        self,
-        label: str,
-        dtype: str,
-        zero: Any,
-        one: Any,
-        add: str,
-        mul: str,
-        tile_add: str,
-        tile_mul: str,
-        image: str,
-        *,
-        tile: Tile | None = None,
-    ) -> None:
+        self, label: str, dtype: str, zero: Any, one: Any, add: str, mul: str, tile_add: str, tile_mul: str, image: str,
+        *, tile: Tile | None = None,
+    ) -> None:  # fmt: skip
         self.label, self.dtype, self.zero, self.one = label, dtype, zero, one
         self.add, self.mul, self.tile_add, self.tile_mul, self.image = add, mul, tile_add, tile_mul, image
         self.record, self.itemsize = dtypes.SCALARS[np.dtype(dtype)], np.dtype(dtype).itemsize
@@ -194,7 +184,7 @@ _keys: dict[Semiring, str] = {}
 _serial = itertools.count(1)
 
 
-def semiring_of(kind: Any) -> Semiring:
+def semiring_of(kind: Kind) -> Semiring:
     """The declaration of a kind, or of another type with its label."""
     return _declared[kind.label]
 
@@ -204,7 +194,7 @@ def shipped(semiring: Semiring) -> bool:
     return catalog.names().get(semiring.name) is semiring
 
 
-def on_disk(kind: Any) -> bool:
+def on_disk(kind: Kind) -> bool:
     """Whether machine code for this type may go to disk: callees of user functions may change."""
     return not getattr(kind, "label", "") or shipped(semiring_of(kind))
 

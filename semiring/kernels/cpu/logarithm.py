@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
+from .annotations import Builder, Value
+
 
 class _Format(NamedTuple):
     """Parameters of a float format: its fields, the underflow threshold of e^x next to 1, and series lengths."""
@@ -28,7 +30,7 @@ _DOUBLE = _Format(64, 52, 1023, -708.0, 14, 17)
 class Functions:
     """Elementary functions on vectors, or scalars, of one type."""
 
-    def __init__(self, builder: Any, type: Any) -> None:
+    def __init__(self, builder: Builder, type: ir.Type) -> None:
         self.builder, self.type = builder, type
         element = type.element if isinstance(type, ir.VectorType) else type
         self.form = _SINGLE if isinstance(element, ir.FloatType) else _DOUBLE
@@ -36,11 +38,11 @@ class Functions:
         if isinstance(type, ir.VectorType):
             self.integer = ir.VectorType(self.integer, type.count)
 
-    def constant(self, value: Any, type: Any = None) -> Any:
+    def constant(self, value: Value, type: ir.Type = None) -> Value:
         type = type or self.type
         return ir.Constant(type, [value] * type.count if isinstance(type, ir.VectorType) else value)
 
-    def fused(self, a: Any, b: Any, c: Any) -> Any:
+    def fused(self, a: Value, b: Value, c: Value) -> Value:
         suffix = f"f{self.form.bits}"
         if isinstance(self.type, ir.VectorType):
             suffix = f"v{self.type.count}{suffix}"
@@ -48,13 +50,13 @@ class Functions:
         function = module.globals.get(name) or ir.Function(module, ir.FunctionType(self.type, [self.type] * 3), name)
         return self.builder.call(function, [a, b, c])
 
-    def series(self, t: Any, coefficients: list[float]) -> Any:
+    def series(self, t: Value, coefficients: list[float]) -> Value:
         total = self.constant(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             total = self.fused(total, t, self.constant(c))
         return total
 
-    def exponential(self, d: Any, rest: Any = None, scale: int = 0) -> Any:
+    def exponential(self, d: Value, rest: Value = None, scale: int = 0) -> Value:
         """2^scale · e^(d + rest) with a small rest, if that is a normal number; else undefined."""
         form, builder = self.form, self.builder
         # e^d = 2ⁿ e^r with n the integer nearest to d / ln 2. 1.5 · 2^mantissa rounds, and leaves n in the low bits.
@@ -69,11 +71,11 @@ class Functions:
         power = builder.bitcast(builder.shl(power, self.constant(form.mantissa, self.integer)), self.type)
         return builder.fmul(self.series(r, [1 / math.factorial(k) for k in range(form.exponential)]), power)
 
-    def atanh(self, s: Any) -> Any:
+    def atanh(self, s: Value) -> Value:
         """2 atanh(s) / s for |s| ≤ 1/3."""
         return self.series(self.builder.fmul(s, s), [2 / (2 * k + 1) for k in range(self.form.logarithm)])
 
-    def logarithm(self, x: Any, scale: int = 0) -> tuple[Any, Any]:
+    def logarithm(self, x: Value, scale: int = 0) -> tuple[Value, Value]:
         """log(x / 2^scale) of a normal number x > 0 as two summands, the first exact; for x = 0 the second is −∞."""
         form, builder = self.form, self.builder
         mantissa = self.constant(form.mantissa, self.integer)
@@ -88,7 +90,7 @@ class Functions:
         low = builder.select(builder.fcmp_ordered("==", x, self.constant(0.0)), self.constant(-math.inf), low)
         return builder.fmul(power, self.constant(_COARSE)), low
 
-    def sum(self, a: Any, *others: Any) -> Any:
+    def sum(self, a: Value, *others: Any) -> Value:
         """a + b + … by compensated summation, rounded about once."""
         builder, lost = self.builder, self.constant(0.0)
         for b in others:
@@ -96,7 +98,7 @@ class Functions:
             a, lost = total, builder.fadd(lost, self.remainder(a, b, total))
         return builder.fadd(a, lost)
 
-    def remainder(self, a: Any, b: Any, total: Any) -> Any:
+    def remainder(self, a: Value, b: Value, total: Value) -> Value:
         """a + b − total, exactly, for total = fl(a + b) (Knuth 1969, section 4.2.2); 0 if infinite."""
         builder = self.builder
         c = builder.fsub(total, a)
@@ -108,7 +110,7 @@ class Functions:
 _COARSE = math.ldexp(round(math.ldexp(math.log(2), 14)), -14)
 
 
-def logaddexp(builder: Any, x: Any, y: Any) -> Any:
+def logaddexp(builder: Builder, x: Value, y: Value) -> Value:
     """max(x, y) + log(1 + e^−|x − y|), with −∞ and +∞ as limits, within a few units in the last place."""
     f = Functions(builder, x.type)
     less = builder.fcmp_ordered("<", x, y)

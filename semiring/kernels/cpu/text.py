@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Array
 from .compile import kernel
 
 
 @kernel
-def decimals(text: Any, begin: int, before: int, separator: int, width: int, digits: Any, places: Any) -> int:
+def decimals(text: Array, begin: int, before: int, separator: int, width: int, digits: Array, places: Array) -> int:
     """digits[k] ← the digits of the k-th field of text[begin:], `width` to a line; places[k] ← those behind a point.
 
     The first `before` bytes of a line are passed over, and fields parted by one `separator`. Returns the number of

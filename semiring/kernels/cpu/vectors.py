@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from .annotations import Builder, Value
 from .kinds import Kind
 from .logarithm import logaddexp
 
 I32, I64, BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
 
 
-def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
+def emit(builder: Builder, code: str, x: Value, y: Value) -> Value:
     """An operation on two vectors or scalars, one instruction except `logaddexp`.
 
     `fmin fmax` compare floats, `smin smax umin umax` signed or unsigned integers, `bmin bmax` bit patterns of floats as
@@ -40,13 +41,13 @@ def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
     return builder.select(builder.icmp_signed(relation, x, y), x, y)
 
 
-def compare(builder: Any, kind: Kind, relation: str, x: Any, y: Any) -> Any:
+def compare(builder: Builder, kind: Kind, relation: str, x: Value, y: Value) -> Value:
     """Comparison of entries in the dtype's order; false for NaN."""
     by = {"s": builder.icmp_signed, "u": builder.icmp_unsigned, "f": builder.fcmp_ordered}
     return by[kind.record.order](relation, x, y)
 
 
-def multiply(builder: Any, code: str, a: Any, b: Any, zero: Any) -> Any:
+def multiply(builder: Builder, code: str, a: Value, b: Value, zero: Value) -> Value:
     """a ⊗ b of two scalars; a saturating sum selects 0 explicitly, since ∞ + (−5) must stay ∞."""
     t = emit(builder, code, a, b)
     if code != "saturate":
@@ -54,7 +55,7 @@ def multiply(builder: Any, code: str, a: Any, b: Any, zero: Any) -> Any:
     return builder.select(builder.or_(*(builder.icmp_signed("==", x, zero) for x in (a, b))), zero, t)
 
 
-def _declare(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+def _declare(builder: Builder, name: str, result: Value, arguments: list[Value]) -> Value:
     return builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(result, arguments), name)
 
 
@@ -68,7 +69,7 @@ def _suffix(type: Any) -> str:
     return f"{'i' if isinstance(type, ir.IntType) else 'f'}{_bits(type)}"
 
 
-def opaque(builder: Any, value: Any) -> Any:
+def opaque(builder: Builder, value: Value) -> Value:
     """The value behind a fence for instruction selection.
 
     Else a store of a minimum with the stored value becomes a comparison and a masked store: 12 cycles on AMD's Zen 2
@@ -81,13 +82,13 @@ def opaque(builder: Any, value: Any) -> Any:
     return builder.bitcast(builder.call(fence, [builder.bitcast(value, floats)]), value.type)
 
 
-def shuffle(builder: Any, x: Any, y: Any, lanes: list[int]) -> Any:
+def shuffle(builder: Builder, x: Value, y: Value, lanes: list[int]) -> Value:
     """Lanes by number of x, and, from x's lane count on, of y."""
     return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, len(lanes)), lanes))
 
 
 @contextmanager
-def loop(builder: Any, start: Any, stop: Any) -> Iterator[Any]:
+def loop(builder: Builder, start: Value, stop: Value) -> Iterator[Value]:
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)
@@ -102,18 +103,18 @@ def loop(builder: Any, start: Any, stop: Any) -> Iterator[Any]:
     builder.position_at_end(done)
 
 
-def short_at(builder: Any, table: Any, k: Any) -> Any:
+def short_at(builder: Builder, table: Value, k: Value) -> Value:
     pointer = builder.inttoptr(builder.add(table, builder.mul(k, I64(4))), I32.as_pointer())
     return builder.sext(builder.load(pointer), I64)
 
 
-def splat(builder: Any, scalar: Any, count: int) -> Any:
+def splat(builder: Builder, scalar: Value, count: int) -> Value:
     undefined = ir.Constant(ir.VectorType(scalar.type, count), ir.Undefined)
     first = builder.insert_element(undefined, scalar, I32(0))
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, count), None))
 
 
-def across(builder: Any, code: str, value: Any) -> Any:
+def across(builder: Builder, code: str, value: Value) -> Value:
     """Reduce a vector's lanes by an operation, halving."""
     lanes = value.type.count
     while lanes > 1:
@@ -130,7 +131,7 @@ class Vectors:
     wrongly, and, if the kind is "sorted", the integer of the same order.
     """
 
-    def __init__(self, builder: Any, kind: Kind, *, image: bool = False, lanes: int | None = None) -> None:
+    def __init__(self, builder: Builder, kind: Kind, *, image: bool = False, lanes: int | None = None) -> None:
         self.builder, self.kind = builder, kind
         self.add, self.mul = (kind.tile_add, kind.tile_mul) if image else (kind.add, kind.mul)
         self.sorted = image and kind.image == "sorted"
@@ -138,40 +139,40 @@ class Vectors:
         self.plain = ir.VectorType(kind.llvm, lanes)
         self.type = ir.VectorType(ir.IntType(8 * kind.itemsize), lanes) if self.sorted else self.plain
 
-    def load(self, address: Any, offset: int = 0, *, type: Any = None, align: int = 0) -> Any:
+    def load(self, address: Value, offset: int = 0, *, type: ir.Type = None, align: int = 0) -> Value:
         """A vector, or value of `type`, at address + offset."""
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), (type or self.type).as_pointer())
         value = self.builder.load(pointer)
         value.align = align or self.kind.itemsize
         return value
 
-    def store(self, value: Any, address: Any, offset: int = 0) -> None:
+    def store(self, value: Value, address: Value, offset: int = 0) -> None:
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), value.type.as_pointer())
         self.builder.store(opaque(self.builder, value), pointer).align = self.kind.itemsize
 
-    def prefetch(self, address: Any, offset: int) -> None:
+    def prefetch(self, address: Value, offset: int) -> None:
         function = _declare(self.builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), BYTES)
         self.builder.call(function, [pointer, I32(1), I32(3), I32(1)])
 
-    def splat(self, scalar: Any) -> Any:
+    def splat(self, scalar: Value) -> Value:
         return splat(self.builder, scalar, self.type.count)
 
-    def splat_left(self, address: Any, offset: int) -> Any:
+    def splat_left(self, address: Value, offset: int) -> Value:
         """Broadcast an entry of a packed left operand; two-byte entries are stored twice."""
         if self.kind.itemsize != 2:
             return self.splat(self.load(address, offset, type=self.type.element))
         twice = splat(self.builder, self.load(address, offset, type=I32), self.type.count // 2)
         return self.builder.bitcast(twice, self.type)
 
-    def zero(self) -> Any:
+    def zero(self) -> Value:
         value = self.kind.zero
         if self.sorted:
             bits = np.dtype(self.kind.dtype).type(value + 0.0).view(f"i{self.kind.itemsize}").item()
             value = bits ^ (2 ** (8 * self.kind.itemsize - 1) - 1) if bits < 0 else bits
         return ir.Constant(self.type, [value] * self.type.count)
 
-    def step(self, c: Any, a: Any, b: Any) -> Any:
+    def step(self, c: Value, a: Value, b: Value) -> Value:
         """c ⊕ a ⊗ b."""
         if (self.add, self.mul) == ("fadd", "fmul"):
             fused = _declare(self.builder, f"llvm.fmuladd.{_suffix(self.type)}", self.type, [self.type] * 3)
@@ -180,7 +181,7 @@ class Vectors:
             return self._saturating_step(c, a, b)
         return emit(self.builder, self.add, emit(self.builder, self.mul, a, b), c)
 
-    def _saturating_step(self, c: Any, a: Any, b: Any) -> Any:
+    def _saturating_step(self, c: Value, a: Value, b: Value) -> Value:
         """c ⊕ clamp(a + b), or c where a or b is 0.
 
         Only two-byte integers have an instruction for it. Else a is clamped first, to [lo, hi] such that a + b stays in
@@ -199,15 +200,15 @@ class Vectors:
             t = builder.add(emit(builder, "smax", emit(builder, "smin", a, high), low), b)
         return builder.select(builder.icmp_signed("==", a, nil), c, emit(builder, self.add, t, c))
 
-    def to_image(self, x: Any) -> Any:
+    def to_image(self, x: Value) -> Value:
         if not isinstance(self.kind.llvm, ir.IntType):
             x = self.builder.fadd(x, ir.Constant(x.type, [0.0] * x.type.count))  # −0 + 0 = +0
         return self._flip(self.builder.bitcast(x, self.type)) if self.sorted else x
 
-    def from_image(self, x: Any) -> Any:
+    def from_image(self, x: Value) -> Value:
         return self.builder.bitcast(self._flip(x), self.plain) if self.sorted else x
 
-    def _flip(self, x: Any) -> Any:
+    def _flip(self, x: Value) -> Value:
         """x ^ (0x7f… where x < 0): float bit patterns ↔ integers of the same order."""
         width = x.type.element.width
         sign = self.builder.ashr(x, ir.Constant(x.type, [width - 1] * x.type.count))
@@ -218,7 +219,7 @@ def scalar_zero(kind: Kind) -> Any:
     return ir.Constant(kind.llvm, kind.zero)
 
 
-def transposed(builder: Any, rows: list[Any]) -> list[Any]:
+def transposed(builder: Builder, rows: list[Value]) -> list[Value]:
     """Transpose a square of vectors by exchanging blocks of doubling size."""
     rows, count, distance = list(rows), len(rows), 1
     while distance < count:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..annotations import Array
 from ..compile import kernel
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def unite_rows(closed: BitMatrix, start: np.ndarray, heads: np.ndarray, begin: i
 
 
 @kernel
-def _unite(words: Any, start: Any, heads: Any, begin: int, first: int, last: int) -> None:
+def _unite(words: Array, start: Array, heads: Array, begin: int, first: int, last: int) -> None:
     width = words.shape[1]
     for v in range(first, last):
         row = words[v]
@@ -42,7 +43,7 @@ def _unite(words: Any, start: Any, heads: Any, begin: int, first: int, last: int
 
 @kernel
 def unite_targets(
-    start: Any, heads: Any, targets: Any, columns: Any, rows: Any, first: int, words: Any, out: Any
+    start: Array, heads: Array, targets: Array, columns: Array, rows: Array, first: int, words: Array, out: Array
 ) -> None:
     """Words first … of out[i] ← the bits `columns` of the `targets` reachable from vertex rows[i], itself included.
 

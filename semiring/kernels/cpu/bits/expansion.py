@@ -6,10 +6,11 @@ costs mostly page clearing, and a page just cleared is in cache. Else rows are u
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..annotations import Array
 from ..compile import kernel
 from ..pool import run
 from ..processors import default_threads
@@ -111,17 +112,9 @@ def _parts(words: np.ndarray) -> list[tuple[int, int]]:
 
 @kernel
 def _choose(
-    closed: Any,
-    sizes: Any,
-    large: Any,
-    reached: Any,
-    near: Any,
-    begin: Any,
-    extra: Any,
-    first: int,
-    last: int,
-    most: int,
-) -> int:
+    closed: Array, sizes: Array, large: Array, reached: Array, near: Array, begin: Array, extra: Array, first: int,
+    last: int, most: int,
+) -> int:  # fmt: skip
     """near[v] ← first large component reachable from v; extra[begin[v] : begin[v + 1]] ← components beyond its reach.
 
     Returns the number of extra bits in all rows, or `most` + 1 if they exceed `most` or the capacity of `extra`.
@@ -151,17 +144,9 @@ def _choose(
 
 @kernel
 def _write(
-    words: Any,
-    rows: Any,
-    near: Any,
-    begin: Any,
-    extra: Any,
-    members: Any,
-    bounds: Any,
-    component: Any,
-    first: int,
-    last: int,
-) -> None:
+    words: Array, rows: Array, near: Array, begin: Array, extra: Array, members: Array, bounds: Array, component: Array,
+    first: int, last: int,
+) -> None:  # fmt: skip
     for i in range(first, last):
         v = component[i]
         row, source = words[i], rows[near[v]]
@@ -172,7 +157,7 @@ def _write(
 
 
 @kernel
-def _set(row: Any, components: Any, members: Any, bounds: Any) -> None:
+def _set(row: Array, components: Array, members: Array, bounds: Array) -> None:
     for u in components:
         for k in range(bounds[u], bounds[u + 1]):
             j = members[k]
@@ -180,7 +165,7 @@ def _set(row: Any, components: Any, members: Any, bounds: Any) -> None:
 
 
 @kernel
-def _mark(closed: Any, row: Any, start: Any, heads: Any, needed: Any, first: int, last: int) -> None:
+def _mark(closed: Array, row: Array, start: Array, heads: Array, needed: Array, first: int, last: int) -> None:
     """needed[e] ← whether arc e reaches a vertex that no earlier arc of its tail reaches."""
     for v in range(first, last):
         alone = start[v + 1] - start[v] == 1
@@ -197,8 +182,9 @@ def _mark(closed: Any, row: Any, start: Any, heads: Any, needed: Any, first: int
 
 @kernel
 def _unite_members(
-    words: Any, members: Any, bounds: Any, start: Any, heads: Any, left: int, right: int, first: int, last: int
-) -> None:
+    words: Array, members: Array, bounds: Array, start: Array, heads: Array, left: int, right: int, first: int,
+    last: int,
+) -> None:  # fmt: skip
     """Unite words left … right − 1 of the rows of components first … last − 1."""
     for v in range(first, last):
         row = words[members[bounds[v]]]
@@ -213,13 +199,13 @@ def _unite_members(
 
 
 @kernel
-def _touch(words: Any, first: int, last: int) -> None:
+def _touch(words: Array, first: int, last: int) -> None:
     for i in range(first, last):
         words[i, 0] = 0
 
 
 @kernel
-def _copy(words: Any, source: Any, component: Any, first: int, last: int) -> None:
+def _copy(words: Array, source: Array, component: Array, first: int, last: int) -> None:
     for i in range(first, last):
         k = source[component[i]]
         if k != i:

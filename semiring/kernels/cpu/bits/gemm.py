@@ -12,6 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Intrinsic, Type, Typing, Value
 from ..compile import inner, kernel
 from ..vectors import shuffle
 from .planes import (
@@ -52,15 +53,15 @@ COLUMN = 64 * DEPTH * 8 + 64  # column stride of B in bytes; a power of two woul
 
 
 @intrinsic
-def build_tables(context: Any, rows: Any, tables: Any) -> Any:
+def build_tables(context: Typing, rows: Type, tables: Type) -> Intrinsic:
     """One word of each of 64 rows of B → tables: entry x of table (g, j) is ⋁ of byte j of the rows in bit set x."""
 
-    def emit(b: Any, rows: Any, tables: Any) -> None:
+    def emit(b: Builder, rows: Value, tables: Value) -> None:
         half = INDEX // 2
         combinations = 1 << half
         vector = ir.VectorType(I64, combinations)
 
-        def disjunctions(bits: list[int]) -> Any:
+        def disjunctions(bits: list[int]) -> Value:
             """Words e[x] = ⋁ of the rows k whose bit in x is set, for the 2^half values of x; as bytes 8x + j."""
             total = ir.Constant(vector, [0] * combinations)
             for s, k in enumerate(bits):
@@ -80,10 +81,10 @@ def build_tables(context: Any, rows: Any, tables: Any) -> Any:
 
 
 @intrinsic
-def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) -> Any:
+def accumulate(context: Typing, planes: Type, indices: Type, tables: Type, mask: Type) -> Intrinsic:
     """C ← C ∨ A ∧ B, `ROWS_AT_ONCE` × `COLUMNS_AT_ONCE` bytes of planes, over the words of k in `mask`."""
 
-    def emit(b: Any, planes: Any, indices: Any, tables: Any, mask: Any) -> None:
+    def emit(b: Builder, planes: Value, indices: Value, tables: Value, mask: Value) -> None:
         lane, table = ir.VectorType(I8, LANES), ir.VectorType(I8, TABLE)
         rows, columns = range(ROWS_AT_ONCE // LANES), range(COLUMNS_AT_ONCE)
         first = {(r, j): load(b, planes, lane, STRIP * j + LANES * r) for j in columns for r in rows}
@@ -99,7 +100,7 @@ def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) 
         k = b.cttz(left, I1(1))
         index_at, table_at = b.add(indices, b.mul(k, I64(INDICES))), b.add(tables, b.mul(k, I64(TABLES)))
 
-        def chosen(g: int) -> dict[tuple[int, int], Any]:
+        def chosen(g: int) -> dict[tuple[int, int], Value]:
             index = [load(b, index_at, lane, STRIP * g + LANES * r) for r in rows]
             found = {}
             for j in columns:

@@ -7,11 +7,10 @@ count rows and words, k the rows of B (bits of a row of A).
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Intrinsic, Type, Typing, Value
 from ..compile import kernel
 from .planes import copy_words
 from .vectors import I8, I64, clear, code, load, store, words_at
@@ -23,10 +22,10 @@ DEPTH = 8  # words of A at a time, a cache line
 
 
 @intrinsic
-def build_table(context: Any, rows: Any, table: Any) -> Any:
+def build_table(context: Typing, rows: Type, table: Type) -> Intrinsic:
     """Four rows of B → table: entry x is ⋁ of the rows in bit set x."""
 
-    def emit(b: Any, rows: Any, table: Any) -> None:
+    def emit(b: Builder, rows: Value, table: Value) -> None:
         vector = ir.VectorType(I8, WIDTH)
         entries = [ir.Constant(vector, [0] * WIDTH)]
         for i in range(4):
@@ -39,10 +38,10 @@ def build_table(context: Any, rows: Any, table: Any) -> Any:
 
 
 @intrinsic
-def unite(context: Any, c: Any, word: Any, tables: Any) -> Any:
+def unite(context: Typing, c: Type, word: Type, tables: Type) -> Intrinsic:
     """C ← C ∨ the table entries chosen by the 16 nibbles of a word of A."""
 
-    def emit(b: Any, c: Any, word: Any, tables: Any) -> None:
+    def emit(b: Builder, c: Value, word: Value, tables: Value) -> None:
         vector, shift = ir.VectorType(I64, WORDS), WIDTH.bit_length() - 1
         total = load(b, c, vector)
         for g in range(16):

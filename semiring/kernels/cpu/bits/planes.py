@@ -8,11 +8,10 @@ n words.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import types
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Intrinsic, Type, Typing, Value
 from ..compile import inner, kernel
 from .vectors import (
     BYTES,
@@ -37,10 +36,10 @@ INDICES, PLANES = GROUPS * STRIP, 8 * STRIP  # bytes a word in each layout
 
 
 @intrinsic
-def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
+def spread(context: Typing, source: Type, stride: Type, target: Type, pitch: Type) -> Intrinsic:
     """8 rows of 8 words → 8 registers, one a word, `pitch` bytes apart: byte q of row r at 8q + r."""
 
-    def emit(b: Any, source: Any, stride: Any, target: Any, pitch: Any) -> None:
+    def emit(b: Builder, source: Value, stride: Value, target: Value, pitch: Value) -> None:
         rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
         for w, word in enumerate(transpose_words(b, rows)):
             store(b, transpose_bytes(b, word), b.add(target, b.mul(pitch, I64(w))))
@@ -49,10 +48,10 @@ def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> A
 
 
 @intrinsic
-def collect(context: Any, source: Any, pitch: Any, target: Any, stride: Any) -> Any:
+def collect(context: Typing, source: Type, pitch: Type, target: Type, stride: Type) -> Intrinsic:
     """Inverse of `spread`: 8 registers `pitch` bytes apart → 8 rows of 8 words."""
 
-    def emit(b: Any, source: Any, pitch: Any, target: Any, stride: Any) -> None:
+    def emit(b: Builder, source: Value, pitch: Value, target: Value, stride: Value) -> None:
         words = [transpose_bytes(b, load(b, b.add(source, b.mul(pitch, I64(w))), WORDS)) for w in range(8)]
         for r, row in enumerate(transpose_words(b, words)):
             store(b, row, b.add(target, b.mul(stride, I64(r))))
@@ -61,10 +60,10 @@ def collect(context: Any, source: Any, pitch: Any, target: Any, stride: Any) -> 
 
 
 @intrinsic
-def exchange(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
+def exchange(context: Typing, source: Type, stride: Type, target: Type, pitch: Type) -> Intrinsic:
     """Transpose 8 × 8 words: spread registers of one word (8 rows each) ↔ its planes (64 rows each)."""
 
-    def emit(b: Any, source: Any, stride: Any, target: Any, pitch: Any) -> None:
+    def emit(b: Builder, source: Value, stride: Value, target: Value, pitch: Value) -> None:
         rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
         for w, word in enumerate(transpose_words(b, rows)):
             store(b, word, b.add(target, b.mul(pitch, I64(w))))
@@ -72,7 +71,7 @@ def exchange(context: Any, source: Any, stride: Any, target: Any, pitch: Any) ->
     return code(emit, 4)
 
 
-def store_indices(b: Any, words: list[Any], indices: Any) -> Any:
+def store_indices(b: Builder, words: list[Value], indices: Value) -> Value:
     """The 8 planes of one word, 64 rows, as `GROUPS` indices; returns whether any bit is set."""
     planes = [b.bitcast(x, BYTES) for x in words]
     if INDEX == 6:  # the top bit pairs of three planes make one more index; `vpermb` ignores them below
@@ -91,10 +90,10 @@ def store_indices(b: Any, words: list[Any], indices: Any) -> Any:
 
 
 @intrinsic
-def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
+def exchange_indices(context: Typing, source: Type, indices: Type) -> Intrinsic:
     """`exchange` 64 rows of one word of A straight into indices; returns whether any bit is set."""
 
-    def emit(b: Any, source: Any, indices: Any) -> Any:
+    def emit(b: Builder, source: Value, indices: Value) -> Value:
         words = transpose_words(b, [load(b, source, WORDS, 64 * r) for r in range(8)])
         return store_indices(b, words, indices)
 
@@ -102,16 +101,16 @@ def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
 
 
 @intrinsic
-def plane_indices(context: Any, planes: Any, indices: Any) -> Any:
-    def emit(b: Any, planes: Any, indices: Any) -> Any:
+def plane_indices(context: Typing, planes: Type, indices: Type) -> Intrinsic:
+    def emit(b: Builder, planes: Value, indices: Value) -> Value:
         return store_indices(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)], indices)
 
     return code(emit, 2, types.int64)
 
 
 @intrinsic
-def plane_column(context: Any, planes: Any, column: Any) -> Any:
-    def emit(b: Any, planes: Any, column: Any) -> None:
+def plane_column(context: Typing, planes: Type, column: Type) -> Intrinsic:
+    def emit(b: Builder, planes: Value, column: Value) -> None:
         registers = transpose_words(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)])
         for a, rows in enumerate(registers):
             store(b, transpose_bytes(b, rows), column, 64 * a)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Intrinsic, Type, Typing, Value
 from ..compile import inner, kernel
 from .planes import copy_words, exchange, spread_rows
 from .vectors import BYTES, I1, I64, byte_at, clear, code, load, store, words_at
@@ -17,26 +16,26 @@ TRANSPOSE_BYTES = 32768 + 5120
 
 
 @intrinsic
-def pack_word(context: Any, source: Any) -> Any:
-    def emit(b: Any, source: Any) -> Any:
+def pack_word(context: Typing, source: Type) -> Intrinsic:
+    def emit(b: Builder, source: Value) -> Value:
         return b.bitcast(b.icmp_unsigned("!=", load(b, source, BYTES), ir.Constant(BYTES, [0] * 64)), I64)
 
     return code(emit, 1, types.int64)
 
 
 @intrinsic
-def unpack_word(context: Any, word: Any, target: Any) -> Any:
-    def emit(b: Any, word: Any, target: Any) -> None:
+def unpack_word(context: Typing, word: Type, target: Type) -> Intrinsic:
+    def emit(b: Builder, word: Value, target: Value) -> None:
         store(b, b.zext(b.bitcast(word, ir.VectorType(I1, 64)), BYTES), target)
 
     return code(emit, 2)
 
 
 @intrinsic
-def byte_columns(context: Any, plane: Any, target: Any, stride: Any) -> Any:
+def byte_columns(context: Typing, plane: Type, target: Type, stride: Type) -> Intrinsic:
     """64 bytes → 8 words: bit i of word s is bit s of byte i."""
 
-    def emit(b: Any, plane: Any, target: Any, stride: Any) -> None:
+    def emit(b: Builder, plane: Value, target: Value, stride: Value) -> None:
         x = load(b, plane, BYTES)
         for s in range(8):
             bit = b.and_(x, ir.Constant(BYTES, [1 << s] * 64))
@@ -47,8 +46,8 @@ def byte_columns(context: Any, plane: Any, target: Any, stride: Any) -> Any:
 
 
 @intrinsic
-def count_word(context: Any, word: Any) -> Any:
-    def emit(b: Any, word: Any) -> Any:
+def count_word(context: Typing, word: Type) -> Intrinsic:
+    def emit(b: Builder, word: Value) -> Value:
         return b.ctpop(word)
 
     return code(emit, 1, types.int64)

@@ -16,6 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..features import arm, features
 from ..vectors import shuffle
 
@@ -48,19 +49,19 @@ else:
 GROUPS = len(BITS)
 
 
-def pointer(b: Any, address: Any, vector: Any, offset: int = 0) -> Any:
+def pointer(b: Builder, address: Value, vector: ir.Type, offset: int = 0) -> Value:
     return b.inttoptr(b.add(address, I64(offset)) if offset else address, vector.as_pointer())
 
 
-def load(b: Any, address: Any, vector: Any, offset: int = 0) -> Any:
+def load(b: Builder, address: Value, vector: ir.Type, offset: int = 0) -> Value:
     return b.load(pointer(b, address, vector, offset), align=1)
 
 
-def store(b: Any, value: Any, address: Any, offset: int = 0) -> None:
+def store(b: Builder, value: Value, address: Value, offset: int = 0) -> None:
     b.store(value, pointer(b, address, value.type, offset), align=1)
 
 
-def splat(b: Any, scalar: Any, lanes: int) -> Any:
+def splat(b: Builder, scalar: Value, lanes: int) -> Value:
     vector = ir.VectorType(scalar.type, lanes)
     return shuffle(
         b,
@@ -70,12 +71,12 @@ def splat(b: Any, scalar: Any, lanes: int) -> Any:
     )
 
 
-def shift_right(b: Any, x: Any, bits: int, mask: int) -> Any:
+def shift_right(b: Builder, x: Value, bits: int, mask: int) -> Value:
     shifted = b.lshr(x, ir.Constant(BYTES, [bits] * 64)) if bits else x
     return b.and_(shifted, ir.Constant(BYTES, [mask] * 64))
 
 
-def transpose_words(b: Any, rows: list[Any]) -> list[Any]:
+def transpose_words(b: Builder, rows: list[Value]) -> list[Value]:
     """Transpose 8 × 8 words: three rounds of exchanging halves."""
     for d in (1, 2, 4):
         low = [k if not k & d else k - d + 8 for k in range(8)]
@@ -89,25 +90,25 @@ def transpose_words(b: Any, rows: list[Any]) -> list[Any]:
     return rows
 
 
-def transpose_bytes(b: Any, word_rows: Any) -> Any:
+def transpose_bytes(b: Builder, word_rows: Value) -> Value:
     x = b.bitcast(word_rows, BYTES)
     return b.bitcast(shuffle(b, x, x, [8 * (k % 8) + k // 8 for k in range(64)]), WORDS)
 
 
-def union(b: Any, vectors: list[Any]) -> Any:
+def union(b: Builder, vectors: list[Value]) -> Value:
     total = vectors[0]
     for vector in vectors[1:]:
         total = b.or_(total, vector)
     return total
 
 
-def any_bit(b: Any, x: Any) -> Any:
+def any_bit(b: Builder, x: Value) -> Value:
     """1 if any bit of eight words is set, else 0."""
     nonzero = b.bitcast(b.icmp_unsigned("!=", x, ir.Constant(WORDS, [0] * 8)), I8)
     return b.zext(b.icmp_unsigned("!=", nonzero, I8(0)), I64)
 
 
-def look_up(b: Any, table: Any, index: Any) -> Any:
+def look_up(b: Builder, table: Value, index: Value) -> Value:
     vector = ir.VectorType(I8, LANES)
     if INSTRUCTION is not None:
         function = b.module.globals.get(INSTRUCTION) or ir.Function(
@@ -124,7 +125,7 @@ def look_up(b: Any, table: Any, index: Any) -> Any:
 def code(emit: Callable[..., Any], arguments: int, returns: Any = types.void) -> Any:
     """Wrap `emit(builder, *integers)` as a numba intrinsic's (signature, generator)."""
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def generate(context: Context, builder: Builder, signature: Signature, values: Values) -> Value:
         result = emit(builder, *values)
         return context.get_dummy_value() if result is None else result
 
@@ -132,40 +133,40 @@ def code(emit: Callable[..., Any], arguments: int, returns: Any = types.void) ->
 
 
 @intrinsic
-def words_at(context: Any, address: Any) -> Any:
-    def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
+def words_at(context: Typing, address: Type) -> Intrinsic:
+    def generate(context: Context, b: Builder, signature: Signature, values: Values) -> Value:
         return b.inttoptr(values[0], I64.as_pointer())
 
     return types.CPointer(types.int64)(types.int64), generate
 
 
 @intrinsic
-def byte_at(context: Any, address: Any) -> Any:
-    def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
+def byte_at(context: Typing, address: Type) -> Intrinsic:
+    def generate(context: Context, b: Builder, signature: Signature, values: Values) -> Value:
         return b.inttoptr(values[0], I8.as_pointer())
 
     return types.CPointer(types.uint8)(types.int64), generate
 
 
 @intrinsic
-def copy(context: Any, source: Any, target: Any, size: Any) -> Any:
-    def emit(b: Any, source: Any, target: Any, size: Any) -> None:
+def copy(context: Typing, source: Type, target: Type, size: Type) -> Intrinsic:
+    def emit(b: Builder, source: Value, target: Value, size: Value) -> None:
         cgutils.raw_memcpy(b, pointer(b, target, I8), pointer(b, source, I8), size, 1)
 
     return code(emit, 3)
 
 
 @intrinsic
-def clear(context: Any, target: Any, size: Any) -> Any:
-    def emit(b: Any, target: Any, size: Any) -> None:
+def clear(context: Typing, target: Type, size: Type) -> Intrinsic:
+    def emit(b: Builder, target: Value, size: Value) -> None:
         cgutils.memset(b, pointer(b, target, I8), size, 0)
 
     return code(emit, 2)
 
 
 @intrinsic
-def any_word(context: Any, address: Any) -> Any:
-    def emit(b: Any, address: Any) -> Any:
+def any_word(context: Typing, address: Type) -> Intrinsic:
+    def emit(b: Builder, address: Value) -> Value:
         return any_bit(b, union(b, [load(b, address, WORDS, 64 * k) for k in range(8)]))
 
     return code(emit, 1, types.int64)

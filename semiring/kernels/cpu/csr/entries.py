@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..intrinsics import itemsize, jump, kernel, load, part, plus, store, times, zero
+from ..kinds import Kind
 
 
 @part
-def slot_of(table: Any, keys: Any, factor: int, shift: int, j: int, row: int, blocked: int) -> Any:
+def slot_of(table: Array, keys: Array, factor: int, shift: int, j: int, row: int, blocked: int) -> Any:
     """Slot of column j by linear probing; a slot is free if less than `row` and not `blocked`."""
     slot = np.uint64(j)
     if shift != 0:
@@ -26,9 +28,9 @@ def slot_of(table: Any, keys: Any, factor: int, shift: int, j: int, row: int, bl
 
 @kernel
 def multiply_rows(
-    kind: Any, a_starts: Any, a_indices: Any, a: int, b_starts: Any, b_indices: Any, b: int, mask_starts: Any,
-    mask_indices: Any, factor: int, shift: int, table: Any, keys: Any, counts: Any, c_indices: Any, c: int,
-    free: int, start: int, stop: int,
+    kind: Kind, a_starts: Array, a_indices: Array, a: int, b_starts: Array, b_indices: Array, b: int,
+    mask_starts: Array, mask_indices: Array, factor: int, shift: int, table: Array, keys: Array, counts: Array,
+    c_indices: Array, c: int, free: int, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Rows start … stop − 1 of C ← A ⊗ B off the mask, from entry `free` of C on; counts[i] ← entries of row i.
 
@@ -82,8 +84,8 @@ def multiply_rows(
 
 @kernel
 def multiply_masked(
-    kind: Any, a_starts: Any, a_indices: Any, a: int, b_starts: Any, b_indices: Any, b: int, c_starts: Any,
-    c_indices: Any, factor: int, shift: int, table: Any, keys: Any, met: Any, c: int, start: int, stop: int,
+    kind: Kind, a_starts: Array, a_indices: Array, a: int, b_starts: Array, b_indices: Array, b: int, c_starts: Array,
+    c_indices: Array, factor: int, shift: int, table: Array, keys: Array, met: Array, c: int, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Rows start … stop − 1 of C ← A ⊗ B at C's positions; met[p] ← whether entry p has a product. `table` as above."""
     size = itemsize(kind)
@@ -112,7 +114,7 @@ def multiply_masked(
 
 @kernel
 def gather_rows(
-    tile: int, size: int, starts: Any, indices: Any, a: int, x: int, pitch: int, y: int, y_pitch: int, lanes: int,
+    tile: int, size: int, starts: Array, indices: Array, a: int, x: int, pitch: int, y: int, y_pitch: int, lanes: int,
     mirrored: bool, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Rows start … stop − 1 of Y ← A ⊗ X, or X ⊗ A if not mirrored, gathering X's rows of `lanes` entries.
@@ -129,8 +131,9 @@ def gather_rows(
 
 @kernel
 def gather_column(
-    kind: Any, starts: Any, indices: Any, a: int, x: int, columns: int, y: int, mirrored: bool, start: int, stop: int
-) -> bool:
+    kind: Kind, starts: Array, indices: Array, a: int, x: int, columns: int, y: int, mirrored: bool, start: int,
+    stop: int,
+) -> bool:  # fmt: skip
     """Entries start … stop − 1 of y ← A ⊗ x, or x ⊗ A if not mirrored; False at an index not below `columns`."""
     size = itemsize(kind)
     p = starts[np.uint64(start)]
@@ -149,7 +152,7 @@ def gather_column(
 
 
 @kernel
-def largest_magnitude(words: Any, start: int, stop: int) -> int:
+def largest_magnitude(words: Array, start: int, stop: int) -> int:
     """Largest of words start … stop − 1 without their sign bit: of floats, beyond ∞'s where one is NaN."""
     largest = 0
     most = np.iinfo(words.dtype).max

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..annotations import Array
 from ..compile import kernel
 
 
 @kernel
-def arrange(keys: Any, starts: Any, order: Any) -> None:
+def arrange(keys: Array, starts: Array, order: Array) -> None:
     """Counting sort: order ← stable order of keys 0 … len(starts) − 2; starts (zeros) ← start of each key."""
     for p in range(len(keys)):
         starts[keys[p] + 1] += 1
@@ -26,7 +25,7 @@ def arrange(keys: Any, starts: Any, order: Any) -> None:
 
 
 @kernel
-def count_products(a_starts: Any, a_indices: Any, lengths: Any, products: Any, start: int, stop: int) -> None:
+def count_products(a_starts: Array, a_indices: Array, lengths: Array, products: Array, start: int, stop: int) -> None:
     """products[i] ← products of row i of A ⊗ B, start ≤ i < stop; `lengths` are those of B's rows."""
     for i in range(start, stop):
         total = 0
@@ -37,8 +36,8 @@ def count_products(a_starts: Any, a_indices: Any, lengths: Any, products: Any, s
 
 @kernel
 def count_entries(
-    a_starts: Any, a_indices: Any, b_starts: Any, b_indices: Any, mask_starts: Any, mask_indices: Any, factor: int,
-    shift: int, seen: Any, keys: Any, counts: Any, start: int, stop: int,
+    a_starts: Array, a_indices: Array, b_starts: Array, b_indices: Array, mask_starts: Array, mask_indices: Array,
+    factor: int, shift: int, seen: Array, keys: Array, counts: Array, start: int, stop: int,
 ) -> None:  # fmt: skip
     """counts[i] ← entries of row i of A ⊗ B outside the mask, start ≤ i < stop.
 

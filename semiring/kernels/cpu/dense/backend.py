@@ -16,12 +16,13 @@ from ....host.signals import load
 from ...contract import Backend
 from ..code import CALL, gain
 from ..energy import energy
-from ..intrinsics import DEPTH, SMALL
 from ..inventory import missing
 from ..kinds import Kind, raw, semiring_of
 from ..pool import run
 from .code import code
 from .contiguous import product
+from .gemm import DEPTH
+from .pivot import SMALL
 
 #: Workspace of all threads together in entries: 8 % of a 4096 × 4096 matrix.
 WORKSPACE = 5 << 18
@@ -235,17 +236,9 @@ class CpuBackend(Backend):
         run(refine, _parts(c.m, 1, STEP), threads)
 
     def _strip_with_witness(
-        self,
-        kind: Kind,
-        plan: _Plan,
-        c: _Layout,
-        w: _Layout,
-        a: _Layout,
-        b: _Layout,
-        part: tuple[int, int],
-        strip: tuple[int, int],
-        threads: int,
-    ) -> None:
+        self, kind: Kind, plan: _Plan, c: _Layout, w: _Layout, a: _Layout, b: _Layout, part: tuple[int, int],
+        strip: tuple[int, int], threads: int,
+    ) -> None:  # fmt: skip
         """C ← C ⊕ A ⊗ B on a strip of columns and a slab of k; K ← k where C changes."""
         machine, size, (k, depth), (start, width) = code(kind), kind.itemsize, part, strip
         edge = kind.tile.rows * kind.columns * (size + w.col)  # a tile of C and one of K

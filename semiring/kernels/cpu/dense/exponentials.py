@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import itemsize, kernel, load, store_index
 from ..kinds import Kind
 from ..logarithm import Functions
@@ -27,14 +27,14 @@ _HIGH = {32: 10, 64: 200}
 _LOOP = -0.125
 
 
-def any_lane(builder: Any, mask: Any) -> Any:
+def any_lane(builder: Builder, mask: Value) -> Value:
     if not isinstance(mask.type, ir.VectorType):
         return mask
     bits = ir.IntType(mask.type.count)
     return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
 
 
-def _entries(builder: Any, kind: Kind, count: Any, x: Any) -> Iterator[tuple[Vectors, Any]]:
+def _entries(builder: Builder, kind: Kind, count: Value, x: Value) -> Iterator[tuple[Vectors, Value]]:
     """Loops over contiguous entries, vectors then scalars: yields (vectors, address)."""
     vectors = builder.sdiv(count, I64(kind.lanes))
     rest = builder.mul(vectors, I64(kind.lanes))
@@ -44,8 +44,8 @@ def _entries(builder: Any, kind: Kind, count: Any, x: Any) -> Iterator[tuple[Vec
 
 
 @intrinsic
-def _exponentiate(typing: Any, kind: Any, count: Any, x: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _exponentiate(typing: Typing, kind: Kind, count: Type, x: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         for v, here in _entries(builder, kind, *args[1:]):
             f, entry = Functions(builder, v.type), v.load(here)
             least, most = f.constant(f.form.smallest), f.constant(-f.form.smallest)
@@ -59,8 +59,8 @@ def _exponentiate(typing: Any, kind: Any, count: Any, x: Any) -> Any:
 
 
 @intrinsic
-def _take_logarithms(typing: Any, kind: Any, count: Any, x: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _take_logarithms(typing: Typing, kind: Kind, count: Type, x: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         for v, here in _entries(builder, kind, *args[1:]):
             f = Functions(builder, v.type)
             v.store(builder.fadd(*f.logarithm(v.load(here))), here)
@@ -70,10 +70,10 @@ def _take_logarithms(typing: Any, kind: Any, count: Any, x: Any) -> Any:
 
 
 @intrinsic
-def _exact(typing: Any, kind: Any, n: Any, x: Any) -> Any:
+def _exact(typing: Typing, kind: Kind, n: Type, x: Type) -> Intrinsic:
     """Whether all n² entries lie within the bounds above."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, n, x = args
         count, outside = builder.mul(n, n), cgutils.alloca_once_value(builder, ir.IntType(1)(0))
         for v, here in _entries(builder, kind, count, x):
@@ -91,13 +91,13 @@ def _exact(typing: Any, kind: Any, n: Any, x: Any) -> Any:
 
 
 @kernel
-def exponentials(kind: Any, count: int, x: int) -> None:
+def exponentials(kind: Kind, count: int, x: int) -> None:
     """X ← eˣ, flushed to 0 below the normal numbers and to ∞ before overflow."""
     _exponentiate(kind, count, x)
 
 
 @kernel
-def logarithms(kind: Any, batch: int, n: int, x: int, a: int, a_batch: int, a_diagonal: int, failed: int) -> None:
+def logarithms(kind: Kind, batch: int, n: int, x: int, a: int, a_batch: int, a_diagonal: int, failed: int) -> None:
     """X ← log X of every matrix that is exactly (exp A)*; failed[i] ← 1 for the others."""
     for i in range(batch):
         here, exact = x + i * n * n * itemsize(kind), True

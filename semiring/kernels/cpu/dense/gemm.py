@@ -12,10 +12,12 @@ j.
 
 from __future__ import annotations
 
-from typing import Any
+from numba.core import types
+from numba.extending import intrinsic
 
+from ....host.types import Function
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import (
-    DEPTH,
     clear,
     itemsize,
     jump,
@@ -26,15 +28,77 @@ from ..intrinsics import (
     move_left,
     part,
     plus,
+    row,
     store,
-    tile,
     tile_columns,
     tile_rows,
 )
+from ..kinds import Kind, left_size
+from ..vectors import I64, Vectors, emit
+
+#: Depth of packed panels. B's panel, DEPTH × columns, stays in the nearest caches.
+DEPTH = 256
+
+
+@intrinsic
+def tile(
+    typing: Typing, kind: Kind, depth: Type, a: Type, b: Type, old: Type, old_row: Type, out: Type, out_row: Type
+) -> Intrinsic:
+    """out ← old ⊕ A ⊗ B on one tile: A a packed panel of `rows`, B one of `columns`, `depth` ≤ DEPTH deep.
+
+    The accumulators start at 0, and `old` is added last, so that the loop holds only loads, ⊗ and ⊕.
+    """
+
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
+        if not kind.vector:
+            return context.compile_internal(builder, _generic_tile(kind), signature, args)
+        _, depth, a, b, old, old_row, out, out_row = args
+        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, left_size(kind.itemsize)
+        cells = [(i, j) for i in range(rows) for j in range(vectors)]
+        sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
+        targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
+        for i, j in cells:  # C is far away, and needed only after the loop
+            v.prefetch(sources[i], j * width)
+        before = builder.block
+        body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
+        builder.branch(body)
+        builder.position_at_end(body)
+        k, pa, pb = (builder.phi(I64) for _ in range(3))
+        C = {cell: builder.phi(v.type) for cell in cells}
+        for phi, start in [(k, I64(0)), (pa, a), (pb, b), *((phi, v.zero()) for phi in C.values())]:
+            phi.add_incoming(start, before)
+        B = [v.load(pb, j * width, align=width) for j in range(vectors)]
+        A = [v.splat_left(pa, i * DEPTH * size) for i in range(rows)]
+        stepped = {(i, j): v.step(C[i, j], A[i], B[j]) for i, j in cells}
+        onwards = [(phi, builder.add(phi, I64(by))) for phi, by in ((k, 1), (pa, size), (pb, vectors * width))]
+        for phi, value in [*onwards, *((C[cell], stepped[cell]) for cell in cells)]:
+            phi.add_incoming(value, body)
+        builder.cbranch(builder.icmp_signed("<", onwards[0][1], depth), body, finish)
+        builder.position_at_end(finish)
+        for i, j in cells:
+            total = emit(builder, kind.add, v.from_image(stepped[i, j]), v.load(sources[i], j * width, type=v.plain))
+            v.store(total, targets[i], j * width)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 7), codegen
+
+
+def _generic_tile(kind: Kind) -> Function:
+    size, left, rows, columns = kind.itemsize, left_size(kind.itemsize), kind.tile.rows, kind.columns
+
+    def scalars(kind: Kind, depth: int, a: int, b: int, old: int, old_row: int, out: int, out_row: int) -> None:
+        for i in range(rows):
+            target = out + i * out_row
+            for j in range(columns):
+                store(kind, target + j * size, load(kind, old + i * old_row + j * size))
+            for k in range(depth):
+                row(kind, columns, target, load(kind, a + (i * DEPTH + k) * left), b + k * columns * size)
+
+    return scalars
 
 
 @part
-def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+def _pack_rows(kind: Kind, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
     """Pack a slab of A. A ragged panel repeats its last row; results of the copies are never stored."""
     rows, size = tile_rows(kind), left_itemsize(itemsize(kind))
     move_left(kind, m, kc, source, row, col, target, DEPTH * size, size)
@@ -43,7 +107,7 @@ def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, targ
 
 
 @part
-def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+def _pack_columns(kind: Kind, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
     """Pack a slab of B. A ragged panel repeats its last column."""
     columns, size = tile_columns(kind), itemsize(kind)
     for j in range(0, n, columns):
@@ -60,17 +124,9 @@ def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, t
 
 @kernel
 def pack(
-    kind: Any,
-    left: bool,
-    padded: int,
-    start: int,
-    count: int,
-    depth: int,
-    source: int,
-    row: int,
-    col: int,
+    kind: Kind, left: bool, padded: int, start: int, count: int, depth: int, source: int, row: int, col: int,
     target: int,
-) -> None:
+) -> None:  # fmt: skip
     """Pack `count` rows of A (`left`) or columns of B, from `start` on, to their full depth."""
     size = left_itemsize(itemsize(kind)) if left else itemsize(kind)
     source += start * (row if left else col)
@@ -83,7 +139,9 @@ def pack(
 
 
 @part
-def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool) -> None:
+def _meet(
+    kind: Kind, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool
+) -> None:
     """C ← C ⊕ S, or C ← S if fresh, entry by entry: at edges of C, or for strided rows."""
     size = itemsize(kind)
     for i in range(m):
@@ -94,7 +152,7 @@ def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row
 
 @kernel
 def panel(
-    kind: Any, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int
+    kind: Kind, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int
 ) -> None:
     """C ← C ⊕ A ⊗ B, or A ⊗ B if fresh, on at most one tile's columns: A a packed slab, B one packed panel.
 
@@ -116,28 +174,9 @@ def panel(
 
 @kernel
 def block(
-    pack: int,
-    panel: int,
-    rows: int,
-    columns: int,
-    size: int,
-    left: bool,
-    packed: int,
-    padded: int,
-    i0: int,
-    j0: int,
-    m: int,
-    n: int,
-    depth: int,
-    a: int,
-    a_row: int,
-    a_col: int,
-    c: int,
-    c_row: int,
-    c_col: int,
-    fresh: bool,
-    work: int,
-) -> None:
+    pack: int, panel: int, rows: int, columns: int, size: int, left: bool, packed: int, padded: int, i0: int, j0: int,
+    m: int, n: int, depth: int, a: int, a_row: int, a_col: int, c: int, c_row: int, c_col: int, fresh: bool, work: int,
+) -> None:  # fmt: skip
     """C[i0:i0+m, j0:j0+n] ← C ⊕ A ⊗ B, or A ⊗ B if fresh.
 
     `pack` and `panel` are addresses of a kind's kernels with tiles of `rows` × `columns` entries of `size` bytes. One

@@ -24,6 +24,7 @@ from ....algebra import catalog
 from ....algebra.records import Semiring
 from ....host.compiling import Missing
 from ...contract import Backend, by_halves
+from ..annotations import Builder, Context, Intrinsic, Signature, Typing, Value, Values
 from ..code import machine_code
 from ..intrinsics import kernel
 from ..kinds import Kind, choose
@@ -50,7 +51,7 @@ def _integers(count: int) -> Any:
     return types.StarArgTuple((types.intp,) * count)  # type: ignore[attr-defined] # which numba declares at run time
 
 
-def _scale(builder: Any, kind: Kind, rows: bool, args: Any) -> None:
+def _scale(builder: Builder, kind: Kind, rows: bool, args: Values) -> None:
     """X ← 2^scale e^(X − peak) along lines of `count` vectors, one row or `lanes` columns; peak and loss per line."""
     lines, count, x, line, step, peaks, losses = args
     v = Vectors(builder, kind)
@@ -92,8 +93,8 @@ def _scale(builder: Any, kind: Kind, rows: bool, args: Any) -> None:
 
 
 @intrinsic
-def _scale_rows(typing: Any, kind: Any, *args: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _scale_rows(typing: Typing, kind: Kind, *args: Any) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _scale(builder, kind, True, cgutils.unpack_tuple(builder, args[1]))
         return context.get_dummy_value()
 
@@ -101,8 +102,8 @@ def _scale_rows(typing: Any, kind: Any, *args: Any) -> Any:
 
 
 @intrinsic
-def _scale_columns(typing: Any, kind: Any, *args: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _scale_columns(typing: Typing, kind: Kind, *args: Any) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _scale(builder, kind, False, cgutils.unpack_tuple(builder, args[1]))
         return context.get_dummy_value()
 
@@ -137,8 +138,8 @@ def _again(v: Vectors, f: Functions, depth: Any, a: Any, a_col: Any, b: Any, b_r
 
 
 @intrinsic
-def _unscale(typing: Any, kind: Any, *args: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _unscale(typing: Typing, kind: Kind, *args: Any) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         (
             m, n, depth, s, s_row, r, r_lost, c, c_lost, a, a_row, a_col, b, b_row, out, out_row, fresh,
         ) = cgutils.unpack_tuple(builder, args[1])  # fmt: skip
@@ -182,21 +183,21 @@ def _unscale(typing: Any, kind: Any, *args: Any) -> Any:
 
 
 @kernel
-def scale_rows(kind: Any, m: int, count: int, x: int, line: int, step: int, peaks: int, losses: int) -> None:
+def scale_rows(kind: Kind, m: int, count: int, x: int, line: int, step: int, peaks: int, losses: int) -> None:
     """m rows of `count` vectors: X ← 2^scale e^(X − peak); peaks and losses (whether any entry was flushed) per row."""
     _scale_rows(kind, m, count, x, line, step, peaks, losses)
 
 
 @kernel
-def scale_columns(kind: Any, n: int, count: int, x: int, line: int, step: int, peaks: int, losses: int) -> None:
+def scale_columns(kind: Kind, n: int, count: int, x: int, line: int, step: int, peaks: int, losses: int) -> None:
     """`scale_rows` for columns: n vectors of columns, `count` rows."""
     _scale_columns(kind, n, count, x, line, step, peaks, losses)
 
 
 @kernel
 def finish(
-    kind: Any, m: int, n: int, depth: int, s: int, s_row: int, r: int, r_lost: int, c: int, c_lost: int,
-    a: int, a_row: int, a_col: int, b: int, b_row: int, out: int, out_row: int, fresh: int,
+    kind: Kind, m: int, n: int, depth: int, s: int, s_row: int, r: int, r_lost: int, c: int, c_lost: int, a: int,
+    a_row: int, a_col: int, b: int, b_row: int, out: int, out_row: int, fresh: int,
 ) -> None:  # fmt: skip
     """C ← C ⊕ (log S + r + c), or without C if fresh; recomputed from A and B where S lost too much."""
     _unscale(
@@ -384,15 +385,9 @@ class LogarithmicBackend(CpuBackend):
         run(part, _parts(lines, 1, lines, threads), threads)
 
     def _finish(
-        self,
-        C: np.ndarray,
-        A: np.ndarray,
-        B: np.ndarray,
-        sums: np.ndarray,
-        row: np.ndarray,
-        column: np.ndarray,
+        self, C: np.ndarray, A: np.ndarray, B: np.ndarray, sums: np.ndarray, row: np.ndarray, column: np.ndarray,
         fresh: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         c, a, b, s, r, q = map(_layout, (C, A, B, sums, row, column))
         work = machine_code(finish, self.kind, "i" * 17).call
 

@@ -7,12 +7,12 @@ after the earlier one, up to the later one.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ....algebra.dtypes import one, zero
 from ....algebra.records import Semiring
+from ....host.types import Scalar
+from ..annotations import Array
 from ..compile import kernel
 from ..pool import run
 
@@ -36,7 +36,7 @@ def close(A: np.ndarray, semiring: Semiring, out: np.ndarray, threads: int) -> N
 
 
 @kernel
-def grow(A: Any, most: bool, best: Any, outside: Any, order: Any, edges: Any, first: int, last: int) -> None:
+def grow(A: Array, most: bool, best: Array, outside: Array, order: Array, edges: Array, first: int, last: int) -> None:
     """Add the vertices number first … last − 1 in `order`, and the edges that added them.
 
     `outside` lists the n − first remaining vertices, and `best` their best edges to the tree.
@@ -60,7 +60,7 @@ def grow(A: Any, most: bool, best: Any, outside: Any, order: Any, edges: Any, fi
 
 
 @kernel
-def fill(out: Any, most: bool, order: Any, edges: Any, one: Any, begin: int, end: int) -> None:
+def fill(out: Array, most: bool, order: Array, edges: Array, one: Scalar, begin: int, end: int) -> None:
     """Rows of the vertices number begin … end − 1: the worst edge between each pair."""
     for k in range(begin, end):
         row, worst = out[order[k]], one

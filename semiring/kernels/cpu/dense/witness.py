@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ....host.types import Function
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import (
-    DEPTH,
-    first_attaining,
-    group_depth,
     itemsize,
     jump,
     kernel,
@@ -19,17 +22,152 @@ from ..intrinsics import (
     load,
     load_index,
     part,
+    plus,
     store,
     store_index,
     tile_columns,
     tile_rows,
-    tile_with_witness,
+    times,
 )
+from ..kinds import Kind, left_size
+from ..vectors import I32, I64, Vectors, compare, emit, multiply, opaque, splat
+from .gemm import DEPTH
+
+
+@intrinsic
+def group_depth(typing: Typing, kind: Kind) -> Intrinsic:
+    """Unroll factor along k of the witness product, a constant."""
+    return types.intp(kind), lambda context, builder, signature, args: I64(kind.group)
+
+
+@intrinsic
+def tile_with_witness(
+    typing: Typing, kind: Kind, k0: Type, depth: Type, a: Type, b: Type, c: Type, c_row: Type, w: Type, w_row: Type
+) -> Intrinsic:
+    """C ← C ⊕ A ⊗ B on one tile, packed as for `tile`; K ← k0 + the first k of a group where that changes C.
+
+    The last group of k overlaps the one before; below one group, each k is repeated: ⊕ is idempotent.
+    """
+
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
+        if not kind.vector:
+            return context.compile_internal(builder, _generic_tile_with_witness(kind), signature, args)
+        _, k0, depth, a, b, c, c_row, w, w_row = args
+        group = kind.group
+        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, kind.itemsize
+        left = left_size(size)
+        index = ir.VectorType(ir.IntType(8 * size), kind.lanes)
+        cells = [(i, j) for i in range(rows) for j in range(vectors)]
+        targets = [builder.add(c, builder.mul(c_row, I64(i))) for i in range(rows)]
+        indices = [builder.add(w, builder.mul(w_row, I64(i))) for i in range(rows)]
+        several = builder.icmp_signed(">=", depth, I64(group))
+        by = builder.select(several, I64(group), I64(1))
+        last = builder.sub(depth, by)
+        apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (left, vectors * width))
+        for i, j in cells:  # C and K are far away, and needed only after the loop
+            v.prefetch(targets[i], j * width)
+            v.prefetch(indices[i], j * kind.lanes * 4)
+        before = builder.block
+        body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
+        builder.branch(body)
+        builder.position_at_end(body)
+        k = builder.phi(I64)
+        k.add_incoming(I64(0), before)
+        C = {cell: builder.phi(v.type) for cell in cells}
+        K = {cell: builder.phi(index) for cell in cells}
+        now = builder.select(builder.icmp_signed("<", k, last), k, last)
+        number = splat(builder, builder.trunc(now, index.element) if size < 8 else now, kind.lanes)
+        pa, pb = [builder.add(a, builder.mul(now, I64(left)))], [builder.add(b, builder.mul(now, I64(vectors * width)))]
+        for _ in range(group - 1):
+            pa.append(builder.add(pa[-1], apart_a))
+            pb.append(builder.add(pb[-1], apart_b))
+        B = [[v.load(address, j * width, align=width) for j in range(vectors)] for address in pb]
+        sums, noted = dict(C), {}
+        for i in range(rows):  # row by row: few old sums are live at a time
+            for e in range(group):
+                A = v.splat_left(pa[e], i * DEPTH * left)
+                for j in range(vectors):
+                    sums[i, j] = v.step(sums[i, j], A, B[e][j])
+            for j in range(vectors):
+                noted[i, j] = builder.select(_differ(builder, sums[i, j], C[i, j]), number, K[i, j])
+        onwards = builder.add(k, by)
+        for cell in cells:
+            for phi, start, value in (
+                (C[cell], v.zero(), sums[cell]),
+                (K[cell], ir.Constant(index, None), noted[cell]),
+            ):
+                phi.add_incoming(start, before)
+                phi.add_incoming(value, body)
+        k.add_incoming(onwards, body)
+        builder.cbranch(builder.icmp_signed("<", onwards, depth), body, finish)
+        builder.position_at_end(finish)
+        short = ir.VectorType(I32, kind.lanes)
+        first = splat(builder, builder.trunc(k0, I32), kind.lanes)
+        for i, j in cells:
+            old = v.load(targets[i], j * width, type=v.plain)
+            total = emit(builder, kind.add, sums[i, j], old)
+            v.store(total, targets[i], j * width)
+            found = noted[i, j]
+            if size != 4:
+                found = builder.zext(found, short) if size < 4 else builder.trunc(found, short)
+            held = v.load(indices[i], j * kind.lanes * 4, type=short, align=4)
+            changed = builder.select(_differ(builder, total, old), builder.add(found, first), held)
+            pointer = builder.inttoptr(builder.add(indices[i], I64(j * kind.lanes * 4)), short.as_pointer())
+            builder.store(opaque(builder, changed), pointer).align = 4
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 8), codegen
+
+
+@intrinsic
+def first_attaining(typing: Typing, kind: Kind, x: Type, y: Type, best: Type) -> Intrinsic:
+    """The first e of a group with x[e] ⊗ y[e] = best, else the group's size."""
+
+    def scalars(kind: Kind, x: int, y: int, best: Any) -> int:
+        found = group_depth(kind)
+        for e in range(group_depth(kind) - 1, -1, -1):
+            k = e * itemsize(kind)
+            found = e if times(kind, load(kind, x + k), load(kind, y + k)) == best else found
+        return found
+
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
+        if not kind.vector:
+            return context.compile_internal(builder, scalars, signature, args)
+        v, bits = Vectors(builder, kind, lanes=kind.group), ir.IntType(kind.group)
+        products = multiply(builder, kind.mul, v.load(args[1]), v.load(args[2]), v.zero())
+        equal = builder.bitcast(compare(builder, kind, "==", products, v.splat(args[3])), bits)
+        return builder.cttz(builder.zext(equal, I64), ir.IntType(1)(0))
+
+    return types.intp(kind, types.intp, types.intp, kind.scalar), codegen
+
+
+def _differ(builder: Builder, x: Value, y: Value) -> Value:
+    if isinstance(x.type.element, ir.IntType):
+        return builder.icmp_signed("!=", x, y)
+    return builder.fcmp_ordered("!=", x, y)
+
+
+def _generic_tile_with_witness(kind: Kind) -> Function:
+    size, left, rows, columns = kind.itemsize, left_size(kind.itemsize), kind.tile.rows, kind.columns
+
+    def scalars(kind: Kind, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int) -> None:
+        for i in range(rows):
+            for k in range(depth):
+                for j in range(columns):
+                    target = c + i * c_row + j * size
+                    before = load(kind, target)
+                    x, y = load(kind, a + (i * DEPTH + k) * left), load(kind, b + (k * columns + j) * size)
+                    total = plus(kind, before, times(kind, x, y))
+                    if total != before:
+                        store(kind, target, total)
+                        store_index(w + i * w_row + 4 * j, k0 + k)
+
+    return scalars
 
 
 @part
 def _copy(
-    kind: Any, m: int, n: int, c: int, c_row: int, w: int, w_row: int, to: int, row: int, wto: int, wrow: int
+    kind: Kind, m: int, n: int, c: int, c_row: int, w: int, w_row: int, to: int, row: int, wto: int, wrow: int
 ) -> None:
     size = itemsize(kind)
     for i in range(m):
@@ -40,7 +178,7 @@ def _copy(
 
 @kernel
 def panel(
-    kind: Any, m: int, n: int, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int, work: int
+    kind: Kind, m: int, n: int, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int, work: int
 ) -> None:
     """C ← C ⊕ A ⊗ B on at most one tile's columns, K where C changes: A a packed slab, B one packed panel.
 
@@ -61,28 +199,10 @@ def panel(
 
 @kernel
 def block(
-    pack: int,
-    panel: int,
-    columns: int,
-    size: int,
-    packed: int,
-    padded: int,
-    i0: int,
-    j0: int,
-    m: int,
-    n: int,
-    first: int,
-    depth: int,
-    a: int,
-    a_row: int,
-    a_col: int,
-    c: int,
-    c_row: int,
-    w: int,
-    w_row: int,
-    buffer: int,
+    pack: int, panel: int, columns: int, size: int, packed: int, padded: int, i0: int, j0: int, m: int, n: int,
+    first: int, depth: int, a: int, a_row: int, a_col: int, c: int, c_row: int, w: int, w_row: int, buffer: int,
     slab: int,
-) -> None:
+) -> None:  # fmt: skip
     """Rows i0 … i0 + m and columns j0 … j0 + n of C and K, as `gemm.block`; B comes packed, from row `first` on.
 
     `buffer` holds two tiles, `slab` a packed slab of A.
@@ -102,19 +222,9 @@ def block(
 
 @kernel
 def refine(
-    kind: Any,
-    m: int,
-    n: int,
-    depth: int,
-    a: int,
-    a_row: int,
-    b: int,
-    b_row: int,
-    c: int,
-    c_row: int,
-    w: int,
+    kind: Kind, m: int, n: int, depth: int, a: int, a_row: int, b: int, b_row: int, c: int, c_row: int, w: int,
     w_row: int,
-) -> None:
+) -> None:  # fmt: skip
     """K ← the first k of its group that attains C; A and the transposed B have contiguous rows."""
     size, group = itemsize(kind), group_depth(kind)
     for j0 in range(0, n, 64):  # keeps the operands of a block of entries in cache

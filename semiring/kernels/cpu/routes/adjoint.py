@@ -19,9 +19,11 @@ from ....algebra import dtypes
 from ....algebra.records import Semiring
 from ....host.errors import DivergenceError, DomainError
 from ....host.memory import require
+from ....host.types import Scalar
+from ..annotations import Array
 from ..csr.backend import arranged
 from ..intrinsics import kernel, zero
-from ..kinds import choose
+from ..kinds import Kind, choose
 from ..pool import run
 from .code import compiled
 from .equality import SLACK, better, rounds
@@ -43,8 +45,9 @@ _ONE = np.uint32(1)
 
 @kernel
 def planted(
-    kind: Any, d: Any, s: int, arcs: int, tails: Any, heads: Any, found: Any, above: Any, owed: Any, waiting: Any
-) -> bool:
+    kind: Kind, d: Array, s: int, arcs: int, tails: Array, heads: Array, found: Array, above: Array, owed: Array,
+    waiting: Array,
+) -> bool:  # fmt: skip
     """above[j] ← candidate arc into j, waiting[k] ← number leaving k; owed ← 0.
 
     Given one arc fewer than reached vertices, returns whether the arcs form a tree: each to a different reached vertex
@@ -65,8 +68,8 @@ def planted(
 
 @kernel
 def tree(
-    kind: Any, d: Any, s: int, tails: Any, asked: Any, through: Any, ending: Any, along: Any, above: Any, owed: Any,
-    waiting: Any, order: Any,
+    kind: Kind, d: Array, s: int, tails: Array, asked: Array, through: Array, ending: Array, along: Array, above: Array,
+    owed: Array, waiting: Array, order: Array,
 ) -> None:  # fmt: skip
     """Add the sums of one source, demand asked[j] at vertex j, when candidate arcs form a tree."""
     known, done, of_vertices = left_by_none(kind, d, waiting, order), np.uint32(0), len(through) > 0
@@ -90,8 +93,8 @@ def tree(
 
 @kernel
 def hand_back(
-    known: int, asked: Any, evenly: bool, through: Any, ending: Any, along: Any, state: Any, found: Any, origins: Any,
-    V: Any, order: Any,
+    known: int, asked: Array, evenly: bool, through: Array, ending: Array, along: Array, state: Array, found: Array,
+    origins: Array, V: Array, order: Array,
 ) -> bool:  # fmt: skip
     """Add the sums of one source, demand asked[j] at vertex j; False if the paths to vertex state[1] overflow float64.
 
@@ -127,7 +130,7 @@ def hand_back(
 
 
 @kernel
-def count(known: int, counts: Any, state: Any, origins: Any, V: Any, order: Any) -> bool:
+def count(known: int, counts: Array, state: Array, origins: Array, V: Array, order: Array) -> bool:
     """counts[j] ← number of best paths from one source to j; False if those to vertex state[1] overflow int64."""
     for j in range(len(counts)):
         counts[j] = 0
@@ -144,10 +147,11 @@ def count(known: int, counts: Any, state: Any, origins: Any, V: Any, order: Any)
 
 @kernel
 def sums(
-    kind: Any, D: Any, sources: Any, starts: Any, leaving: Any, begins: Any, tails: Any, heads: Any, weights: Any,
-    slack: Any, floor: Any, cut: bool, demand: Any, evenly: bool, through: Any, ending: Any, along: Any, C: Any,
-    state: Any, near: Any, worst: Any, again: Any, bound: Any, hits: Any, found: Any, origins: Any, words: Any,
-    before: Any, above: Any, owed: Any, V: Any, waiting: Any, order: Any, tally: Any, begin: int, end: int,
+    kind: Kind, D: Array, sources: Array, starts: Array, leaving: Array, begins: Array, tails: Array, heads: Array,
+    weights: Array, slack: Scalar, floor: Scalar, cut: bool, demand: Array, evenly: bool, through: Array, ending: Array,
+    along: Array, C: Array, state: Array, near: Array, worst: Scalar, again: Array, bound: Array, hits: Array,
+    found: Array, origins: Array, words: Array, before: Array, above: Array, owed: Array, V: Array, waiting: Array,
+    order: Array, tally: Array, begin: int, end: int,
 ) -> int:  # fmt: skip
     """Add the sums of rows begin … end − 1 to vertices, ends and arcs; or count paths, if C has rows.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from .ranked import CALL, ENOUGH, NONE, PAUSED, Arcs, Ranked, _nearest, kernel
 
 #: What a search knows: how many arcs were tried, and where the path that was taken begins and ends.
@@ -20,8 +21,8 @@ TRIED, FIRST, LAST = range(3)
 
 @kernel
 def through(
-    forth: Arcs, back: Arcs, numbers: Any, source: int, target: int, order: Any, heads: Any, f: Any, used: Any,
-    tried: Any, seen: Any, vertices: Any, steps: Any, state: Any, most: Any, shared: Any,
+    forth: Arcs, back: Arcs, numbers: Array, source: int, target: int, order: Array, heads: Array, f: Array,
+    used: Array, tried: Array, seen: Array, vertices: Array, steps: Array, state: Array, most: Array, shared: Array,
 ) -> int:  # fmt: skip
     """vertices[FIRST … LAST] ← the path through the next arc in order that shares little: ENOUGH, NONE or PAUSED.
 

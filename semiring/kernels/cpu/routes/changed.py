@@ -14,8 +14,10 @@ import numpy as np
 
 from ....algebra.dtypes import SCALARS, largest_finite
 from ....algebra.records import Semiring
+from ....host.types import Scalar
+from ..annotations import Array
 from ..intrinsics import kernel, one, part, plus, row, times, zero
-from ..kinds import choose
+from ..kinds import Kind, choose
 from ..pool import run
 from .code import compiled
 from .equality import better, tight
@@ -29,7 +31,7 @@ TOGETHER = 64
 
 
 @kernel
-def gain(kind: Any, D: Any, u: int, v: int, w: Any, cols: Any) -> int:
+def gain(kind: Kind, D: Array, u: int, v: int, w: Any, cols: Array) -> int:
     """D[i,j] ← D[i,j] ⊕ D[i,u] ⊗ w ⊗ D[v,j]; the number of entries that improve, −1 if a cycle beats `one`."""
     listed, improved = 0, 0
     if better(kind, times(kind, D[v, u], w), one(kind)):
@@ -50,7 +52,9 @@ def gain(kind: Any, D: Any, u: int, v: int, w: Any, cols: Any) -> int:
 
 
 @kernel
-def affected(kind: Any, D: Any, u: int, v: int, w: Any, slack: Any, floor: Any, cols: Any, counts: Any) -> int:
+def affected(
+    kind: Kind, D: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, cols: Array, counts: Array
+) -> int:
     """counts[i] ← entries of row i that may lead over the arc; the number of `cols` that do."""
     listed = 0
     if tight(kind, w, D[u, v], slack, floor):
@@ -68,7 +72,7 @@ def affected(kind: Any, D: Any, u: int, v: int, w: Any, slack: Any, floor: Any, 
 
 
 @kernel
-def close(kind: Any, K: Any, first: int, last: int) -> None:
+def close(kind: Kind, K: Array, first: int, last: int) -> None:
     """Walks through the vertices first ≤ k < last; K ← K* once all had their turn."""
     n, size = len(K), K.itemsize
     for k in range(first, last):
@@ -79,7 +83,9 @@ def close(kind: Any, K: Any, first: int, last: int) -> None:
 
 
 @part
-def kept(kind: Any, D: Any, i: int, a: Any, v: int, slack: Any, floor: Any, cols: Any, d: Any, at: Any) -> None:
+def kept(
+    kind: Kind, D: Array, i: int, a: Any, v: int, slack: Scalar, floor: Scalar, cols: Array, d: Array, at: Array
+) -> None:
     """d[at[t]] ← zero where D[i,j], j = cols[t], may lead over the arc; a = D[i,u] ⊗ w."""
     if tight(kind, a, D[i, v], slack, floor):
         for t in range(len(cols)):
@@ -90,8 +96,9 @@ def kept(kind: Any, D: Any, i: int, a: Any, v: int, slack: Any, floor: Any, cols
 
 @kernel
 def from_rows(
-    kind: Any, D: Any, A: Any, K: Any, u: int, v: int, w: Any, slack: Any, floor: Any, rows: Any, cols: Any,
-    starts: Any, heads: Any, weights: Any, found: Any, lost: Any, d: Any, reached: Any, first: int, last: int,
+    kind: Kind, D: Array, A: Array, K: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, rows: Array,
+    cols: Array, starts: Array, heads: Array, weights: Array, found: Array, lost: Array, d: Array, reached: Array,
+    first: int, last: int,
 ) -> None:  # fmt: skip
     """found[r] ← row i = rows[r] anew at `cols`; lost[r] ← where it may have led over the arc; first ≤ r < last.
 
@@ -120,8 +127,9 @@ def from_rows(
 
 @kernel
 def from_cols(
-    kind: Any, D: Any, A: Any, K: Any, u: int, v: int, w: Any, slack: Any, floor: Any, rows: Any, cols: Any,
-    starts: Any, heads: Any, weights: Any, found: Any, lost: Any, d: Any, reached: Any, first: int, last: int,
+    kind: Kind, D: Array, A: Any, K: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, rows: Array,
+    cols: Array, starts: Array, heads: Array, weights: Array, found: Array, lost: Array, d: Array, reached: Array,
+    first: int, last: int,
 ) -> None:  # fmt: skip
     """`from_rows` from the other end, for columns first ≤ t < last: K = A[rows,rows]*, then an edge to what stays.
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..intrinsics import kernel, one, plus, times, zero
+from ..kinds import Kind
 from .equality import better
 
 #: Columns of a matrix looked at together: a line of a cache, or two.
@@ -18,7 +20,7 @@ TOGETHER = 16
 
 @kernel
 def product(
-    kind: Any, D: Any, sources: Any, B: Any, ends: Any, tails: Any, entering: Any, first: int, last: int
+    kind: Kind, D: Array, sources: Array, B: Array, ends: Array, tails: Array, entering: Array, first: int, last: int
 ) -> None:
     """B[r,·] ← (I ⊕ D ⊗ A)[r,·] for rows first … last − 1."""
     for r in range(first, last):
@@ -31,7 +33,7 @@ def product(
 
 
 @kernel
-def weight(kind: Any, ends: Any, tails: Any, entering: Any, k: int, j: int) -> Any:
+def weight(kind: Kind, ends: Array, tails: Array, entering: Array, k: int, j: int) -> Any:
     """Weight of the edge (k, j), the best of parallel ones; 0 without one."""
     low, high = ends[j], ends[j + 1]
     while low < high:
@@ -49,8 +51,8 @@ def weight(kind: Any, ends: Any, tails: Any, entering: Any, k: int, j: int) -> A
 
 @kernel
 def attain(
-    kind: Any, P: Any, sources: Any, L: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any,
-    climbed: Any, known: Any, first: int, last: int,
+    kind: Kind, P: Array, sources: Array, L: Array, A: Array, dense: bool, ends: Array, tails: Array, entering: Array,
+    climbed: Array, known: Array, first: int, last: int,
 ) -> int:  # fmt: skip
     """L[r,j] ← product of the edges from sources[r] to j along P, 0 without a path; −1, or a row that is no tree.
 

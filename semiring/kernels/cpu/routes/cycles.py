@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from ....algebra.dtypes import SCALARS
+from ....host.types import Scalar
+from ..annotations import Array
 from ..compile import inner, kernel
 
 #: Entries per call, so that Ctrl-C is handled.
@@ -68,7 +70,7 @@ def _floors(A: np.ndarray, absent: Any, sign: float) -> list[float]:
 
 
 @kernel
-def _negative(A: Any, absent: Any, sign: float) -> Any:
+def _negative(A: Any, absent: Scalar, sign: float) -> Any:
     """Largest and smallest absolute value of negative lengths; 0 and ∞ if there are none."""
     largest, smallest = 0.0, np.inf
     for row in A:
@@ -123,19 +125,9 @@ def _add(high: float, low: float, x: float, y: float) -> Any:
 
 @kernel
 def _relax(
-    A: Any,
-    absent: Any,
-    sign: float,
-    form: int,
-    base: float,
-    rate: float,
-    floor: float,
-    h: Any,
-    tree: Any,
-    waiting: Any,
-    state: Any,
-    rows: int,
-) -> int:
+    A: Array, absent: Scalar, sign: float, form: int, base: float, rate: float, floor: float, h: Any, tree: Array,
+    waiting: Array, state: Array, rows: int,
+) -> int:  # fmt: skip
     """Relax the edges out of `rows` waiting vertices; returns the last vertex of a negative cycle, or −1.
 
     Sweeps alternate between ascending and descending order, so that a graph whose edges all point one way takes two
@@ -183,7 +175,7 @@ def _relax(
 
 
 @inner
-def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: float) -> bool:
+def _promising(row: Array, high: Array, least: float, sign: float, form: int, rate: float) -> bool:
     """Whether any of these edges may shorten a label: a vectorised test in plain floats."""
     found = 0
     if form == _LOGARITHM:
@@ -198,7 +190,7 @@ def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: 
 
 
 @inner
-def _hang(tree: Any, u: int, v: int) -> bool:
+def _hang(tree: Array, u: int, v: int) -> bool:
     """Make v a child of u and remove v's subtree; False, with u as v's parent, if the subtree contains u."""
     parent, before, after, children = tree
     parent_was, parent[v] = parent[v], u

@@ -12,6 +12,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ....host.types import Scalar
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import part, zero
 from ..kinds import Kind, semiring_of
 from ..vectors import compare
@@ -20,14 +22,14 @@ from ..vectors import compare
 SLACK = 0.75
 
 
-def emit_better(builder: Any, kind: Any, a: Any, b: Any) -> Any:
+def emit_better(builder: Builder, kind: Kind, a: Value, b: Value) -> Value:
     """Whether ⊕ strictly prefers a to b; scalars or vectors."""
     return compare(builder, kind, "<" if semiring_of(kind).add.selects == "least" else ">", a, b)
 
 
 @intrinsic
-def better(typing: Any, kind: Any, a: Any, b: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def better(typing: Typing, kind: Kind, a: Type, b: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         return emit_better(builder, kind, *args[1:])
 
     return types.boolean(kind, kind.scalar, kind.scalar), codegen
@@ -39,16 +41,16 @@ def rounds(kind: Kind) -> bool:
 
 
 @intrinsic
-def inexact(typing: Any, kind: Any) -> Any:
+def inexact(typing: Typing, kind: Kind) -> Intrinsic:
     return types.boolean(kind), lambda context, builder, signature, args: ir.Constant(ir.IntType(1), rounds(kind))
 
 
-def emit_size(builder: Any, x: Any) -> Any:
+def emit_size(builder: Builder, x: Value) -> Value:
     none = ir.Constant(x.type, None)
     return builder.select(builder.fcmp_ordered("<", x, none), builder.fsub(none, x), x)
 
 
-def emit_limit(builder: Any, kind: Any, d: Any, size: Any, slack: Any) -> Any:
+def emit_limit(builder: Builder, kind: Kind, d: Value, size: Value, slack: Value) -> Value:
     """d, worsened by slack · size and one subnormal if ⊗ rounds; scalars or vectors."""
     if not rounds(kind):
         return d
@@ -59,10 +61,10 @@ def emit_limit(builder: Any, kind: Any, d: Any, size: Any, slack: Any) -> Any:
 
 
 @intrinsic
-def limit(typing: Any, kind: Any, d: Any, scale: Any, slack: Any) -> Any:
+def limit(typing: Typing, kind: Kind, d: Type, scale: Type, slack: Type) -> Intrinsic:
     """The worst entry equal to d: d itself if ⊗ is exact, else slack · |scale| and one subnormal worse."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, d, scale, slack = args
         return emit_limit(builder, kind, d, emit_size(builder, scale) if rounds(kind) else None, slack)
 
@@ -70,13 +72,13 @@ def limit(typing: Any, kind: Any, d: Any, scale: Any, slack: Any) -> Any:
 
 
 @part
-def larger(kind: Any, a: Any, b: Any) -> Any:
+def larger(kind: Kind, a: Any, b: Any) -> Any:
     """The operand of larger absolute value if ⊗ rounds, else b."""
     return a if inexact(kind) and abs(a) > abs(b) else b
 
 
 @part
-def tight(kind: Any, a: Any, d: Any, slack: Any, floor: Any) -> bool:
+def tight(kind: Kind, a: Any, d: Any, slack: Scalar, floor: Scalar) -> bool:
     """Whether an edge of weight a is a best path of weight d."""
     present = (a != zero(kind)) & (d != zero(kind))  # branchless: unpredictable
     return present & (not better(kind, limit(kind, d, larger(kind, d, floor), slack), a))

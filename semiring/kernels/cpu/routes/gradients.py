@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ....host.types import Scalar
+from ..annotations import Array
 from ..compile import kernel
 from ..pool import run
 
@@ -71,7 +73,7 @@ def _parts(total: int, each: int, threads: int, unit: int = 1) -> list[tuple[int
 
 
 @kernel
-def _subtrees(P: Any, Q: Any, sums: Any, total: Any, waits: Any, queue: Any, first: int, last: int) -> None:
+def _subtrees(P: Array, Q: Array, sums: Array, total: Array, waits: Array, queue: Array, first: int, last: int) -> None:
     """Add each vertex to its predecessor once all its successors have been added; n stands for no predecessor."""
     n: Any = np.uint32(P.shape[1])
     for s in range(first, last):
@@ -100,7 +102,7 @@ def _subtrees(P: Any, Q: Any, sums: Any, total: Any, waits: Any, queue: Any, fir
 
 
 @kernel
-def _collect(K: Any, values: Any, F: Any, strip: Any, first: int, last: int) -> None:
+def _collect(K: Array, values: Array, F: Array, strip: Array, first: int, last: int) -> None:
     """Columns first … last − 1, strip by strip; the last entry of a strip collects the skipped ones."""
     none: Any = np.uint32(F.shape[0])
     for begin in range(first, last, STRIP):
@@ -117,7 +119,7 @@ def _collect(K: Any, values: Any, F: Any, strip: Any, first: int, last: int) -> 
 
 
 @kernel
-def _choose(A: Any, B: Any, times: bool, worst: Any, K: Any, best: Any, first: int, last: int) -> None:
+def _choose(A: Array, B: Array, times: bool, worst: Scalar, K: Array, best: Array, first: int, last: int) -> None:
     """Least product of each pair and its first witness, rows first … last − 1."""
     for begin in range(0, B.shape[1], WIDTH):
         width = min(WIDTH, B.shape[1] - begin)

@@ -11,7 +11,10 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from ....host.types import Scalar
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import kernel, one, times, zero
+from ..kinds import Kind
 from ..vectors import I32, I64, Vectors, compare, emit, loop, opaque
 from .equality import better, emit_better, inexact, limit, rounds, tight
 
@@ -26,7 +29,7 @@ LOOK = 4
 
 
 @kernel
-def transpose(kind: Any, A: Any, T: Any, first: int, last: int) -> None:
+def transpose(kind: Kind, A: Array, T: Array, first: int, last: int) -> None:
     n = len(A)
     for i in range(0, n, GROUP):
         for j in range(first, last):
@@ -35,7 +38,7 @@ def transpose(kind: Any, A: Any, T: Any, first: int, last: int) -> None:
 
 
 @kernel
-def best(kind: Any, T: Any, top: Any, first: int, last: int) -> None:
+def best(kind: Kind, T: Array, top: Array, first: int, last: int) -> None:
     """top[i] ← the best D[i,k] over k ≠ i, for sources first … last − 1; T = Dᵀ."""
     for i in range(first, last):
         top[i] = zero(kind)
@@ -50,23 +53,9 @@ def best(kind: Any, T: Any, top: Any, first: int, last: int) -> None:
 
 @kernel
 def nearest(
-    kind: Any,
-    A: Any,
-    T: Any,
-    top: Any,
-    P: Any,
-    strict: bool,
-    mirrored: bool,
-    slack: Any,
-    floor: Any,
-    rows: Any,
-    before: Any,
-    heads: Any,
-    goal: Any,
-    least: Any,
-    first: int,
-    last: int,
-) -> int:
+    kind: Kind, A: Array, T: Array, top: Array, P: Array, strict: bool, mirrored: bool, slack: Scalar, floor: Scalar,
+    rows: Array, before: Array, heads: Array, goal: Array, least: Array, first: int, last: int,
+) -> int:  # fmt: skip
     """P[i,j] for targets first … last − 1 by lines one and two of the rule; returns the number of open pairs. T = Dᵀ.
 
     Workspace: `rows` and `before` GROUP × n, `heads` n, `goal` and `least` LANES.
@@ -99,15 +88,15 @@ def nearest(
 
 @intrinsic
 def step(
-    typing: Any, kind: Any, lanes: Any, T: Any, k: Any, i: Any, w: Any, goal: Any, least: Any, came: Any,
-    mirrored: Any,
-) -> Any:  # fmt: skip
+    typing: Typing, kind: Kind, lanes: Type, T: Type, k: Type, i: Type, w: Type, goal: Type, least: Type, came: Type,
+    mirrored: Type,
+) -> Intrinsic:  # fmt: skip
     """came[i+x] ← k for lanes x with D[i+x,k] better than goal[x] and T[k, i+x] ⊗ w = goal[x].
 
     If ⊗ rounds, k is the first whose sum is at least as good, else that of the best sum better than least[x].
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _generic_step, signature, args)
         count, k, i, w = args[1], args[3], args[4], args[5]
@@ -145,7 +134,7 @@ def step(
 
 
 def _generic_step(
-    kind: Any, lanes: int, T: Any, k: int, i: int, w: Any, goal: Any, least: Any, came: Any, mirrored: bool
+    kind: Kind, lanes: int, T: Any, k: int, i: int, w: Any, goal: Any, least: Any, came: Any, mirrored: bool
 ) -> None:
     for x in range(lanes):
         if better(kind, T[k, i + x], goal[x]):
@@ -157,16 +146,16 @@ def _generic_step(
                 came[i + x] = k
 
 
-def _data(context: Any, builder: Any, array: Any, value: Any) -> Any:
+def _data(context: Context, builder: Builder, array: Value, value: Value) -> Value:
     return builder.ptrtoint(cgutils.create_struct_proxy(array)(context, builder, value).data, I64)
 
 
-def _length(context: Any, builder: Any, array: Any, value: Any) -> Any:
+def _length(context: Context, builder: Builder, array: Value, value: Value) -> Value:
     shape = cgutils.create_struct_proxy(array)(context, builder, value).shape
     return builder.extract_value(shape, array.ndim - 1)
 
 
-def _splat(builder: Any, scalar: Any, lanes: int) -> Any:
+def _splat(builder: Builder, scalar: Value, lanes: int) -> Value:
     undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
     mask = ir.Constant(ir.VectorType(I32, lanes), None)
     return builder.shuffle_vector(builder.insert_element(undefined, scalar, I32(0)), undefined, mask)
@@ -174,8 +163,8 @@ def _splat(builder: Any, scalar: Any, lanes: int) -> Any:
 
 @kernel
 def serve(
-    kind: Any, a: Any, heads: Any, count: int, T: Any, d: Any, top: Any, came: Any,
-    i: int, lanes: int, goal: Any, least: Any, mirrored: bool, slack: Any,
+    kind: Kind, a: Array, heads: Array, count: int, T: Array, d: Array, top: Array, came: Array, i: int, lanes: int,
+    goal: Array, least: Array, mirrored: bool, slack: Scalar,
 ) -> None:  # fmt: skip
     """came[x] ← the first of `count` tight edges by which source x attains D from a better D."""
     # A source already served, or without better vertices, gets the goal `one`, which nothing beats.

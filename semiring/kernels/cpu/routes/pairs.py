@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..intrinsics import itemsize, jump, kernel, load, short, times, write, zero
+from ..kinds import Kind
 from ..sparse.strips import STRIP
 from ..sparse.sweep import climb_alone
 from .equality import tight
@@ -24,7 +26,7 @@ from .plateaus import attained, nearer
 
 
 @kernel
-def losses(kind: Any, exact: bool, count: int, heads: int, weights: int, d: int, x: int, lost: int) -> None:
+def losses(kind: Kind, exact: bool, count: int, heads: int, weights: int, d: int, x: int, lost: int) -> None:
     """lost[e] ← |d[x] − w ⊗ d[y]| for edges (x, y) of weight w; NaN if y reaches nothing, or if exact and not 0."""
     size = itemsize(kind)
     goal = load(kind, d + x * size)
@@ -41,7 +43,7 @@ def losses(kind: Any, exact: bool, count: int, heads: int, weights: int, d: int,
 
 @kernel
 def inspect(
-    kind: Any, i: int, j: int, count: int, tails: int, entering: int, d: int, equal: int, attain: int, found: int
+    kind: Kind, i: int, j: int, count: int, tails: int, entering: int, d: int, equal: int, attain: int, found: int
 ) -> None:
     """found[0] ← predecessor of j on a path from i by lines one and two of the rule, OPEN if undecided, NONE if none.
 
@@ -66,8 +68,8 @@ def inspect(
 
 @kernel
 def reach(
-    x: int, mirrored: bool, top: int, stamp: int, strip: int, size: int, down: int, z: int, y: int, d: int, tree: Any,
-    done: Any, path: Any,
+    x: int, mirrored: bool, top: int, stamp: int, strip: int, size: int, down: int, z: int, y: int, d: int, tree: Array,
+    done: Array, path: Array,
 ) -> None:  # fmt: skip
     """d[v] ← the distance of vertex x and of all columns on its root path; y has them in elimination order.
 
@@ -100,10 +102,10 @@ def reach(
 
 @kernel
 def distances(
-    mirrored: bool, start: int, stop: int, sources: Any, targets: Any, size: int, fill: int, climb: int, strip: int,
-    position: Any, permutation: Any, owner: Any, parent: Any, first: Any, begin: Any, rows: Any, slot: Any, base: Any,
-    leaf: Any, panel: Any, up: int, down: int, z: int, y: int, d: int, done: Any, path: Any, known: Any, out: Any,
-    state: Any,
+    mirrored: bool, start: int, stop: int, sources: Array, targets: Array, size: int, fill: int, climb: int, strip: int,
+    position: Array, permutation: Array, owner: Array, parent: Array, first: Array, begin: Array, rows: Array,
+    slot: Array, base: Array, leaf: Array, panel: Array, up: int, down: int, z: int, y: int, d: int, done: Array,
+    path: Array, known: Array, out: Array, state: Array,
 ) -> None:  # fmt: skip
     """out[q] ← the distance from sources[q] to targets[q], or back if mirrored, start ≤ q < stop.
 
@@ -121,7 +123,7 @@ def distances(
 
 
 @kernel
-def _less(lost: Any, steps: Any, head: Any, tail: Any, a: int, b: int) -> bool:
+def _less(lost: Array, steps: Array, head: Array, tail: Array, a: int, b: int) -> bool:
     if lost[a] != lost[b]:
         return lost[a] < lost[b]
     if steps[a] != steps[b]:
@@ -130,7 +132,7 @@ def _less(lost: Any, steps: Any, head: Any, tail: Any, a: int, b: int) -> bool:
 
 
 @kernel
-def _swap(lost: Any, steps: Any, head: Any, tail: Any, a: int, b: int) -> None:
+def _swap(lost: Array, steps: Array, head: Array, tail: Array, a: int, b: int) -> None:
     lost[a], lost[b] = lost[b], lost[a]
     steps[a], steps[b] = steps[b], steps[a]
     head[a], head[b] = head[b], head[a]
@@ -139,10 +141,11 @@ def _swap(lost: Any, steps: Any, head: Any, tail: Any, a: int, b: int) -> None:
 
 @kernel
 def search(
-    look: int, exact: bool, u: int, v: int, stamp: int, size: int, fill: int, climb: int, strip: int, position: Any,
-    permutation: Any, owner: Any, parent: Any, first: Any, begin: Any, rows: Any, slot: Any, base: Any, leaf: Any,
-    panel: Any, lower: int, upper: int, z: int, y: int, d: int, done: Any, path: Any, starts: Any, heads: Any,
-    weights: int, lost: Any, steps: Any, head: Any, tail: Any, settled: Any, previous: Any, state: Any,
+    look: int, exact: bool, u: int, v: int, stamp: int, size: int, fill: int, climb: int, strip: int, position: Array,
+    permutation: Array, owner: Array, parent: Array, first: Array, begin: Array, rows: Array, slot: Array, base: Array,
+    leaf: Array, panel: Array, lower: int, upper: int, z: int, y: int, d: int, done: Array, path: Array, starts: Array,
+    heads: Array, weights: int, lost: Array, steps: Array, head: Array, tail: Array, settled: Array, previous: Array,
+    state: Array,
 ) -> int:  # fmt: skip
     """previous[x] ← the vertex before x on the path from u to v with the least loss; returns 1 if found, 0 if none.
 
@@ -204,8 +207,10 @@ def search(
 
 
 @kernel
-def _by_lines(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, equal: int, attain: int, found: Any,
-              around: Any, tree: Any, done: Any, path: Any) -> int:  # fmt: skip
+def _by_lines(
+    look: int, i: int, j: int, ends: Array, tails: Array, entering: int, equal: int, attain: int, found: Array,
+    around: Any, tree: Array, done: Array, path: Array,
+) -> int:  # fmt: skip
     """`inspect` (at `look`) after computing the distances of j and of the tails of its edges."""
     top, stamp, strip, size, down, z, y, d = around
     e = ends[j]
@@ -222,8 +227,10 @@ def _by_lines(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, e
 
 
 @kernel
-def _level(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, equal: int, attain: Any, found: Any,
-           around: Any, tree: Any, done: Any, path: Any, queue: Any) -> int:  # fmt: skip
+def _level(
+    look: int, i: int, j: int, ends: Array, tails: Array, entering: int, equal: int, attain: Array, found: Array,
+    around: Any, tree: Array, done: Array, path: Array, queue: Array,
+) -> int:  # fmt: skip
     """Number of edges back from j to the next decided vertex; −1 if too many are visited."""
     queue[0] = j
     taken, count, layer, level = 0, 1, 1, 0
@@ -252,11 +259,11 @@ def _level(look: int, i: int, j: int, ends: Any, tails: Any, entering: int, equa
 
 @kernel
 def walk_back(
-    look: int, start: int, stop: int, sources: Any, targets: Any, size: int, fill: int, climb: int, strip: int,
-    position: Any, permutation: Any, owner: Any, parent: Any, first: Any, begin: Any, rows: Any, slot: Any, base: Any,
-    leaf: Any, panel: Any, lower: int, upper: int, z: int, y: int, d: int, done: Any, path: Any, ends: Any, tails: Any,
-    entering: int, equal: int, queue: Any, attain: Any, also: Any, found: Any, walked: Any, counts: Any, vertices: Any,
-    state: Any,
+    look: int, start: int, stop: int, sources: Array, targets: Array, size: int, fill: int, climb: int, strip: int,
+    position: Array, permutation: Array, owner: Array, parent: Array, first: Array, begin: Array, rows: Array,
+    slot: Array, base: Array, leaf: Array, panel: Array, lower: int, upper: int, z: int, y: int, d: int, done: Array,
+    path: Array, ends: Array, tails: Array, entering: int, equal: int, queue: Array, attain: Array, also: Array,
+    found: Array, walked: Array, counts: Array, vertices: Array, state: Array,
 ) -> int:  # fmt: skip
     """Write the paths of pairs start … stop − 1 to `vertices`, concatenated; returns the next pair.
 

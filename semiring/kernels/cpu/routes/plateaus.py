@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....host.types import Scalar
+from ..annotations import Array
 from ..compile import kernel as own
 from ..intrinsics import itemsize, kernel, load, one, part, short, times, zero
+from ..kinds import Kind
 from .equality import better, inexact, larger, limit, tight
 from .nearest import NONE, OPEN
 
 
 @kernel
-def count_tight(kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, first: int, last: int) -> None:
+def count_tight(
+    kind: Kind, A: Array, D: Array, slack: Scalar, floor: Scalar, starts: Array, first: int, last: int
+) -> None:
     """starts[k + 1] ← number of tight edges out of k, first ≤ k < last."""
     n = len(A)
     for k in range(first, last):
@@ -26,8 +31,8 @@ def count_tight(kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, 
 
 @kernel
 def list_tight(
-    kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, heads: Any, leaving: Any, found: Any,
-    first: int, last: int,
+    kind: Kind, A: Array, D: Array, slack: Scalar, floor: Scalar, starts: Array, heads: Array, leaving: Array,
+    found: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Heads and weights of the tight edges; `found` is workspace of n."""
     n = len(A)
@@ -41,15 +46,16 @@ def list_tight(
 
 
 @own
-def count_into(heads: Any, ends: Any) -> None:
+def count_into(heads: Array, ends: Array) -> None:
     for j in heads:
         ends[j + 1] += 1
 
 
 @kernel
 def list_into(
-    kind: Any, starts: Any, heads: Any, leaving: Any, position: Any, tails: Any, entering: Any, first: int, last: int
-) -> None:
+    kind: Kind, starts: Array, heads: Array, leaving: Array, position: Array, tails: Array, entering: Array, first: int,
+    last: int,
+) -> None:  # fmt: skip
     """Tails and weights of the edges out of first … last − 1, by head, at position[j], which advances."""
     for k in range(first, last):
         for e in range(starts[k], starts[k + 1]):
@@ -59,7 +65,9 @@ def list_into(
 
 
 @part
-def attained(kind: Any, d: Any, w: Any, goal: Any, improving: bool, mirrored: bool, slack: Any, floor: Any) -> bool:
+def attained(
+    kind: Kind, d: Any, w: Any, goal: Any, improving: bool, mirrored: bool, slack: Scalar, floor: Scalar
+) -> bool:
     """Whether d ⊗ w is as good as the goal; unless edges may be `improving`, d must be, too."""
     if not improving and better(kind, goal, d):
         return False
@@ -69,8 +77,8 @@ def attained(kind: Any, d: Any, w: Any, goal: Any, improving: bool, mirrored: bo
 
 @kernel
 def begin(
-    kind: Any, D: Any, P: Any, sources: Any, starts: Any, heads: Any, leaving: Any, slack: Any, floor: Any,
-    chosen: Any, first: int, last: int,
+    kind: Kind, D: Array, P: Array, sources: Array, starts: Array, heads: Array, leaving: Array, slack: Scalar,
+    floor: Scalar, chosen: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Line one of the rule for rows chosen[first:last], with sources sources[row]; other pairs stay open."""
     for c in range(first, last):
@@ -85,7 +93,7 @@ def begin(
 
 
 @part
-def nearer(kind: Any, goal: Any, count: int, tails: int, entering: int, d: int, mirrored: bool, slack: Any) -> int:
+def nearer(kind: Kind, goal: Any, count: int, tails: int, entering: int, d: int, mirrored: bool, slack: Scalar) -> int:
     """Predecessor of a vertex with `count` incoming edges by line two of the rule, or OPEN.
 
     `tails`, `entering` and `d` (the source's distances) are addresses; `goal` is the vertex' own distance.
@@ -110,8 +118,8 @@ def nearer(kind: Any, goal: Any, count: int, tails: int, entering: int, d: int, 
 
 @kernel
 def near(
-    kind: Any, D: Any, P: Any, ends: Any, tails: Any, entering: Any, mirrored: bool, slack: Any,
-    chosen: Any, first: int, last: int,
+    kind: Kind, D: Array, P: Array, ends: Array, tails: Array, entering: Array, mirrored: bool, slack: Scalar,
+    chosen: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Line two of the rule for rows chosen[first:last]."""
     for c in range(first, last):
@@ -125,9 +133,9 @@ def near(
 
 @kernel
 def levels(
-    kind: Any, D: Any, P: Any, starts: Any, heads: Any, leaving: Any, ends: Any, tails: Any, entering: Any,
-    improving: bool, mirrored: bool, slack: Any, floor: Any, chosen: Any, failed: Any, settled: Any, todo: Any,
-    front: Any, reached: Any, first: int, last: int,
+    kind: Kind, D: Array, P: Array, starts: Array, heads: Array, leaving: Array, ends: Array, tails: Array,
+    entering: Array, improving: bool, mirrored: bool, slack: Scalar, floor: Scalar, chosen: Array, failed: Array,
+    settled: Array, todo: Array, front: Array, reached: Array, first: int, last: int,
 ) -> None:  # fmt: skip
     """Line three of the rule for rows chosen[first:last]; failed[row] ← whether pairs stay open.
 

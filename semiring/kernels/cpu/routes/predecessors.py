@@ -98,15 +98,9 @@ class Routes:
     """
 
     def __init__(
-        self,
-        kind: Kind,
-        D: np.ndarray,
-        P: np.ndarray,
-        sources: np.ndarray,
-        improving: bool,
-        mirrored: bool,
+        self, kind: Kind, D: np.ndarray, P: np.ndarray, sources: np.ndarray, improving: bool, mirrored: bool,
         threads: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.kind, self.D, self.P, self.sources = kind, D, P, sources
         self.improving, self.mirrored = improving, mirrored
         self.n, self.threads = D.shape[1], threads if D.size >= ALONE**2 else 1

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....host.memory import require
+from ..annotations import Array
 from ..compile import kernel as counted
 
 kernel = partial(counted, counted=False)
@@ -85,7 +86,7 @@ def _onward(f: Any, w: Any, near: Any, here: Any, widest: bool) -> Any:
 
 
 @inner
-def _better(nodes: Any, key: Any, a: int, b: int) -> bool:
+def _better(nodes: Array, key: Array, a: int, b: int) -> bool:
     """Whether the label or candidate of node a comes before that of node b: of equals, that with the first vertices."""
     if key[a] != key[b]:
         return key[a] < key[b]
@@ -100,7 +101,7 @@ def _better(nodes: Any, key: Any, a: int, b: int) -> bool:
 
 
 @inner
-def _push(nodes: Any, key: Any, heap: Any, size: int, a: int) -> int:
+def _push(nodes: Array, key: Array, heap: Array, size: int, a: int) -> int:
     """Put a node into a heap; its new size."""
     k = size
     while k > 0 and _better(nodes, key, a, heap[(k - 1) >> 1]):
@@ -111,7 +112,7 @@ def _push(nodes: Any, key: Any, heap: Any, size: int, a: int) -> int:
 
 
 @inner
-def _pop(nodes: Any, key: Any, heap: Any, size: int) -> int:
+def _pop(nodes: Array, key: Array, heap: Array, size: int) -> int:
     """Take the first node out of a heap; its new size."""
     size -= 1
     a, k = heap[size], 0
@@ -142,7 +143,7 @@ def _nearest(arcs: Any, y: int) -> int:
 
 
 @inner
-def _remaining(arcs: Any, spots: Any, stamp: int, x: int, goal: int) -> int:
+def _remaining(arcs: Any, spots: Array, stamp: int, x: int, goal: int) -> int:
     """Number of vertices after x on its best path to the source; −1 if that path meets the prefix."""
     count = 0
     while x != goal:
@@ -155,7 +156,7 @@ def _remaining(arcs: Any, spots: Any, stamp: int, x: int, goal: int) -> int:
 
 
 @inner
-def _mark(nodes: Any, spots: Any, state: Any, s: int) -> None:
+def _mark(nodes: Array, spots: Array, state: Array, s: int) -> None:
     """Begin a search: mark the vertices of a prefix as settled, and as no way to the source."""
     state[STAMP] += 1
     while s >= 0:
@@ -165,7 +166,7 @@ def _mark(nodes: Any, spots: Any, state: Any, s: int) -> None:
 
 
 @inner
-def _mark_children(nodes: Any, spots: Any, s: int) -> None:
+def _mark_children(nodes: Array, spots: Array, s: int) -> None:
     c = nodes[s].child
     while c >= 0:
         spots[nodes[c].vertex].child = s + 1
@@ -173,7 +174,7 @@ def _mark_children(nodes: Any, spots: Any, s: int) -> None:
 
 
 @inner
-def _wait(arcs: Any, space: Any, state: Any, s: int, bound: Any, widest: bool) -> None:
+def _wait(arcs: Any, space: Any, state: Array, s: int, bound: Any, widest: bool) -> None:
     """Have a node wait for the best of its arcs, if it has any that is allowed; those of its prefix are marked."""
     nodes, spots, y = space.nodes, space.spots, space.nodes[s].vertex
     _mark_children(nodes, spots, s)
@@ -192,13 +193,13 @@ def _wait(arcs: Any, space: Any, state: Any, s: int, bound: Any, widest: bool) -
 
 
 @inner
-def _closed(arcs: Any, spots: Any, stamp: int, x: int, banned: int) -> bool:
+def _closed(arcs: Any, spots: Array, stamp: int, x: int, banned: int) -> bool:
     """Whether a path may not go on to a vertex: it is out of reach, settled, or a child of the `banned` node."""
     return arcs.d[x] == arcs.none or spots[x].settled == stamp or spots[x].child == banned
 
 
 @inner
-def _postpone(space: Any, state: Any, s: int, first: int, key: Any, work: int) -> None:
+def _postpone(space: Any, state: Array, s: int, first: int, key: Any, work: int) -> None:
     """Have a node wait with a bound."""
     nodes = space.nodes
     nodes[s].first, nodes[s].branch, nodes[s].work, space.key[s] = first, -1, work, key
@@ -215,7 +216,7 @@ def _node(space: Any, a: int, p: int, x: int, e: int, f: Any) -> None:
 
 
 @inner
-def _keep(arcs: Any, space: Any, state: Any, p: int, e: int, widest: bool) -> int:
+def _keep(arcs: Any, space: Any, state: Array, p: int, e: int, widest: bool) -> int:
     """A new node of the tree, from node p by arc e."""
     a, x = state[NODES], arcs.tails[e]
     _node(space, a, p, x, e, _onward(space.f[p], arcs.weights[e], arcs.d[x], arcs.d[space.nodes[p].vertex], widest))
@@ -224,7 +225,7 @@ def _keep(arcs: Any, space: Any, state: Any, p: int, e: int, widest: bool) -> in
 
 
 @inner
-def _accept(arcs: Any, space: Any, state: Any, s: int, goal: int, bound: Any, widest: bool) -> int:
+def _accept(arcs: Any, space: Any, state: Array, s: int, goal: int, bound: Any, widest: bool) -> int:
     """The candidate of a node is found: it is written to its end, and its nodes wait for others. Its last node."""
     nodes, t = space.nodes, space.nodes[s].branch
     nodes[t].sibling, nodes[s].child = nodes[s].child, t
@@ -241,7 +242,7 @@ def _accept(arcs: Any, space: Any, state: Any, s: int, goal: int, bound: Any, wi
 
 
 @inner
-def _complete(arcs: Any, space: Any, state: Any, s: int, a: int, rest: int, widest: bool) -> None:
+def _complete(arcs: Any, space: Any, state: Array, s: int, a: int, rest: int, widest: bool) -> None:
     """The labels from s to a become nodes, where labels began, of a candidate that has `rest` vertices more."""
     nodes, key, b = space.nodes, space.f[a], a
     while nodes[b].parent != s:
@@ -259,7 +260,7 @@ def _complete(arcs: Any, space: Any, state: Any, s: int, a: int, rest: int, wide
 
 
 @inner
-def _expand(arcs: Any, space: Any, state: Any, s: int, a: int, bound: Any, widest: bool) -> None:
+def _expand(arcs: Any, space: Any, state: Array, s: int, a: int, bound: Any, widest: bool) -> None:
     """Labels for where the arcs of a label lead: on the stack, the first on top, if f stays; else in the queue."""
     nodes, y = space.nodes, space.nodes[a].vertex
     f = space.key[a] if widest and a == s else space.f[a]
@@ -282,9 +283,7 @@ def _expand(arcs: Any, space: Any, state: Any, s: int, a: int, bound: Any, wides
 
 
 @inner
-def _search(
-    arcs: Any, goal: int, bound: Any, widest: bool, space: Any, state: Any, s: int, budget: int
-) -> int:  # fmt: skip
+def _search(arcs: Any, goal: int, bound: Any, widest: bool, space: Any, state: Array, s: int, budget: int) -> int:
     """Have a node wait for the best path beyond it, for a greater bound, or no more: arcs met, −1 if all is full."""
     nodes, spots, y, stamp = space.nodes, space.spots, space.nodes[s].vertex, state[STAMP] + 1
     state[WAITING] = _pop(nodes, space.key, space.waiting, state[WAITING])
@@ -327,7 +326,7 @@ def _search(
 
 @kernel
 def advance(
-    arcs: Any, goal: int, bound: Any, widest: bool, space: Any, found: Any, state: Any, wanted: int, budget: int
+    arcs: Any, goal: int, bound: Any, widest: bool, space: Any, found: Array, state: Array, wanted: int, budget: int
 ) -> int:
     """found ← the last nodes of the next paths, until so many are there; why it ended."""
     nodes, met = space.nodes, 0
@@ -354,7 +353,7 @@ def advance(
 
 
 @kernel
-def write(nodes: Any, found: Any, starts: Any, vertices: Any, steps: Any) -> None:
+def write(nodes: Array, found: Array, starts: Array, vertices: Array, steps: Array) -> None:
     """vertices[starts[k] : starts[k + 1]] ← path k, steps ← the arc that leaves each vertex."""
     for k in range(len(found)):
         a = found[k]

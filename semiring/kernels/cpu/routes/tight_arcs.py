@@ -20,7 +20,10 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ....host.types import Scalar
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import kernel, one, times, zero
+from ..kinds import Kind
 from ..vectors import I64, Vectors, compare, emit, multiply, splat, transposed
 from .equality import better, emit_better, emit_limit, emit_size, inexact, larger, limit, rounds
 
@@ -39,10 +42,10 @@ def vertex_of(dtype: str) -> np.dtype:
 
 
 @intrinsic
-def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
+def _tight(typing: Typing, kind: Kind, near: Type, worst: Type, w: Type) -> Intrinsic:
     """Per-source bits: near ⊗ w is a distance no worse than `worst`; LANES entries at both addresses."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, near, worst, w = args
         if not kind.vector:
             return I64(0)
@@ -57,14 +60,14 @@ def _tight(typing: Any, kind: Any, near: Any, worst: Any, w: Any) -> Any:
 
 @intrinsic
 def _turned(
-    typing: Any, kind: Any, rows: Any, source: Any, row: Any, slack: Any, floor: Any, near: Any, worst: Any
-) -> Any:
+    typing: Typing, kind: Kind, rows: Type, source: Type, row: Type, slack: Type, floor: Type, near: Type, worst: Type
+) -> Intrinsic:
     """Transpose LANES columns of `rows` rows, `row` bytes apart, into `near`, and their tolerance limits into `worst`.
 
     Lanes beyond the last row repeat it.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, rows, source, row, slack, floor, near, worst = args
         if not kind.vector:
             return context.get_dummy_value()
@@ -83,10 +86,10 @@ def _turned(
 
 
 @intrinsic
-def _of_lane(typing: Any, address: Any, lane: Any) -> Any:
+def _of_lane(typing: Typing, address: Type, lane: Type) -> Intrinsic:
     """Bits of one source for WORD arcs, whose LANES-bit hits are at an address."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         address, lane = args
         kind = ir.VectorType(ir.IntType(LANES), WORD)
         bits = builder.load(builder.inttoptr(address, kind.as_pointer()), align=LANES // 8)
@@ -98,20 +101,20 @@ def _of_lane(typing: Any, address: Any, lane: Any) -> Any:
 
 
 @intrinsic
-def _lowest(typing: Any, bits: Any) -> Any:
+def _lowest(typing: Typing, bits: Type) -> Intrinsic:
     """Count trailing zeros; 64 for 0."""
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
 
 @intrinsic
-def _ones(typing: Any, bits: Any) -> Any:
+def _ones(typing: Typing, bits: Type) -> Intrinsic:
     return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctpop(args[0])
 
 
 @kernel
 def try_alone(
-    kind: Any, d: Any, lane: int, tails: Any, heads: Any, weights: Any, slack: Any, floor: Any, cut: bool, bound: Any,
-    hits: Any,
+    kind: Kind, d: Array, lane: int, tails: Array, heads: Array, weights: Array, slack: Scalar, floor: Scalar,
+    cut: bool, bound: Array, hits: Array,
 ) -> None:  # fmt: skip
     """Bit `lane` of hits[e] ← whether arc e is a candidate of one source; if `cut`, never into an unreached vertex."""
     for j in range(len(d)):
@@ -125,8 +128,8 @@ def try_alone(
 
 @kernel
 def try_together(
-    kind: Any, D: Any, begin: int, end: int, begins: Any, tails: Any, weights: Any, slack: Any, floor: Any, cut: bool,
-    near: Any, worst: Any, hits: Any,
+    kind: Kind, D: Array, begin: int, end: int, begins: Array, tails: Array, weights: Array, slack: Scalar,
+    floor: Scalar, cut: bool, near: Array, worst: Array, hits: Array,
 ) -> None:  # fmt: skip
     """hits[e] ← candidate bits for rows begin … end − 1, at most LANES; near[j] and worst[j] have an entry for each."""
     n, rows = D.shape[1], end - begin
@@ -148,7 +151,7 @@ def try_together(
 
 
 @kernel
-def flattened(lane: int, count: int, hits: Any, found: Any) -> Any:
+def flattened(lane: int, count: int, hits: Array, found: Array) -> Any:
     """found ← candidate arcs of a lane, ascending, with garbage behind; returns their number."""
     arcs = np.intp(0)
     for begin in range(0, count, WORD):
@@ -164,8 +167,9 @@ def flattened(lane: int, count: int, hits: Any, found: Any) -> Any:
 
 @kernel
 def into(
-    lane: int, hits: Any, begins: Any, tails: Any, arcs: int, found: Any, origins: Any, words: Any, before: Any, V: Any
-) -> None:
+    lane: int, hits: Array, begins: Array, tails: Array, arcs: int, found: Array, origins: Array, words: Array,
+    before: Array, V: Array,
+) -> None:  # fmt: skip
     """V[j].begin … V[j].end ← range of found arcs into j, origins ← their tails; V[j].owed ← 0.
 
     Workspace: `words`, a bit per arc, and `before`, a prefix count of found arcs per word. A loop over each vertex'
@@ -186,7 +190,7 @@ def into(
 
 
 @kernel
-def left_by_none(kind: Any, d: Any, waiting: Any, order: Any) -> Any:
+def left_by_none(kind: Kind, d: Array, waiting: Array, order: Array) -> Any:
     """order ← reached vertices with waiting[j] = 0, ascending; returns their number."""
     known = np.uint32(0)
     for j in range(len(d)):
@@ -196,7 +200,7 @@ def left_by_none(kind: Any, d: Any, waiting: Any, order: Any) -> Any:
 
 
 @kernel
-def farthest_first(kind: Any, d: Any, tally: Any, order: Any) -> Any:
+def farthest_first(kind: Kind, d: Array, tally: Array, order: Array) -> Any:
     """order ← reached vertices by integral distance, farthest first; returns their number, 0 if `tally` is short."""
     far: Any = 0
     for j in range(len(d)):
@@ -220,7 +224,7 @@ def farthest_first(kind: Any, d: Any, tally: Any, order: Any) -> Any:
 
 
 @kernel
-def heads_first(kind: Any, d: Any, arcs: int, origins: Any, V: Any, waiting: Any, order: Any) -> Any:
+def heads_first(kind: Kind, d: Array, arcs: int, origins: Array, V: Array, waiting: Array, order: Array) -> Any:
     """order ← reached vertices, heads of arcs before tails; returns their number, excluding ancestors of a cycle."""
     for j in range(len(d)):
         waiting[j] = 0
@@ -240,8 +244,8 @@ def heads_first(kind: Any, d: Any, arcs: int, origins: Any, V: Any, waiting: Any
 
 @kernel
 def tight_order(
-    kind: Any, d: Any, s: int, arcs: Any, weights: Any, slack: Any, found: Any, origins: Any, V: Any, waiting: Any,
-    order: Any, tally: Any,
+    kind: Kind, d: Array, s: int, arcs: Any, weights: Array, slack: Scalar, found: Array, origins: Array, V: Array,
+    waiting: Array, order: Array, tally: Array,
 ) -> Any:  # fmt: skip
     """order ← reached vertices, heads of tight arcs before tails; returns their number, excluding ancestors of a cycle.
 
@@ -281,8 +285,9 @@ def tight_order(
 
 @kernel
 def search(
-    kind: Any, starts: Any, leaving: Any, heads: Any, weights: Any, used: Any, x: Any, queue: Any, waiting: Any
-) -> None:
+    kind: Kind, starts: Array, leaving: Array, heads: Array, weights: Array, used: Array, x: Array, queue: Array,
+    waiting: Array,
+) -> None:  # fmt: skip
     """x ← best sums along walks of arcs in use, starting from x; Bellman–Ford with a queue, at most n rounds."""
     n, head, size = len(x), 0, 0
     for j in range(n):
@@ -312,8 +317,8 @@ def search(
 
 @kernel
 def refine(
-    kind: Any, s: int, lane: int, starts: Any, leaving: Any, tails: Any, heads: Any, weights: Any, x: Any, hits: Any,
-    level: Any, queue: Any, waiting: Any,
+    kind: Kind, s: int, lane: int, starts: Array, leaving: Array, tails: Array, heads: Array, weights: Array, x: Array,
+    hits: Array, level: Array, queue: Array, waiting: Array,
 ) -> None:  # fmt: skip
     """Among tight arcs lost in rounding, x(k) ⊗ w = x(k), keep those of best walks between equidistant vertices.
 
@@ -342,9 +347,9 @@ def refine(
 
 @kernel
 def settle(
-    kind: Any, d: Any, s: int, reached: int, lane: int, arcs: int, starts: Any, leaving: Any, begins: Any, tails: Any,
-    heads: Any, weights: Any, slack: Any, cut: bool, again: Any, bound: Any, hits: Any, found: Any, origins: Any,
-    words: Any, before: Any, V: Any, waiting: Any, order: Any, tally: Any,
+    kind: Kind, d: Array, s: int, reached: int, lane: int, arcs: int, starts: Array, leaving: Array, begins: Array,
+    tails: Array, heads: Array, weights: Array, slack: Scalar, cut: bool, again: Array, bound: Array, hits: Array,
+    found: Array, origins: Array, words: Array, before: Array, V: Array, waiting: Array, order: Array, tally: Array,
 ) -> Any:  # fmt: skip
     """`tight_order` of all vertices reached from s; −1 if there is none, with all candidates in V."""
     none = one(kind) - one(kind)

@@ -13,14 +13,17 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ....host.types import Scalar
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import itemsize, kernel, load, part, short, store, times, write, zero
+from ..kinds import Kind
 from ..sparse.strips import STRIP, accumulate
 from ..vectors import I32, I64, Vectors, compare, multiply, short_at
 from .equality import better, emit_better
 
 
 @part
-def nearer_of(kind: Any, x: Any, name: int, weight: Any, best: Any, of: int) -> Any:
+def nearer_of(kind: Kind, x: Any, name: int, weight: Scalar, best: Any, of: int) -> Any:
     """The better of x ⊗ weight from source `name` and the best so far from source `of`."""
     total = times(kind, x, weight)
     if better(kind, total, best) or (total == best and name < of):
@@ -30,8 +33,8 @@ def nearer_of(kind: Any, x: Any, name: int, weight: Any, best: Any, of: int) -> 
 
 @kernel
 def climb(
-    kind: Any, start: int, stop: int, chain: Any, first: Any, begin: Any, rows: Any, panel: Any, up: Any, z: Any,
-    source: Any,
+    kind: Kind, start: int, stop: int, chain: Array, first: Array, begin: Array, rows: Array, panel: Array, up: Array,
+    z: Array, source: Array,
 ) -> None:  # fmt: skip
     """z_R ← z_R ⊕ z_C U and sources, for supernodes chain[start:stop]."""
     for q in range(start, stop):
@@ -51,8 +54,8 @@ def climb(
 
 @kernel
 def sweep(
-    kind: Any, start: int, stop: int, first: Any, begin: Any, rows: Any, panel: Any, down: Any, z: Any, source: Any,
-    numbers: Any, y: Any, nearest: Any,
+    kind: Kind, start: int, stop: int, first: Array, begin: Array, rows: Array, panel: Array, down: Array, z: Array,
+    source: Array, numbers: Array, y: Array, nearest: Array,
 ) -> None:  # fmt: skip
     """y_C = z_C D ⊕ y_R L and sources, for supernodes stop − 1 … start; numbers[p] = p."""
     size = itemsize(kind)
@@ -75,11 +78,12 @@ def sweep(
 
 @intrinsic
 def strip(
-    typing: Any, kind: Any, columns: Any, count: Any, rows: Any, x: Any, source: Any, panel: Any, y: Any, nearest: Any
-) -> Any:
+    typing: Typing, kind: Kind, columns: Type, count: Type, rows: Type, x: Type, source: Type, panel: Type, y: Type,
+    nearest: Type,
+) -> Intrinsic:  # fmt: skip
     """y[c] ← y[c] ⊕ x[rows[k]] ⊗ panel[k, c] over `count` rows, and sources."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _generic, signature, args)
         with builder.if_else(builder.icmp_signed("==", args[1], I64(STRIP))) as (full, other):
@@ -93,7 +97,7 @@ def strip(
 
 
 def _emit_full(
-    builder: Any, kind: Any, count: Any, rows: Any, x: Any, source: Any, panel: Any, y: Any, to: Any
+    builder: Builder, kind: Kind, count: Value, rows: Value, x: Value, source: Value, panel: Value, y: Value, to: Value
 ) -> None:
     v, four = Vectors(builder, kind, lanes=STRIP), ir.VectorType(I32, STRIP)
     into = builder.inttoptr(to, four.as_pointer())
@@ -114,7 +118,7 @@ def _emit_full(
 
 
 def _generic(
-    kind: Any, columns: int, count: int, rows: int, x: int, source: int, panel: int, y: int, nearest: int
+    kind: Kind, columns: int, count: int, rows: int, x: int, source: int, panel: int, y: int, nearest: int
 ) -> None:
     size = itemsize(kind)
     for c in range(columns):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ....host.errors import DomainError
+from ..annotations import Array
 from ..compile import kernel
 from ..pool import run
 
@@ -62,7 +61,7 @@ def _refuse(row: int) -> None:
 
 
 @kernel
-def _hops(P: Any, sources: Any, H: Any, climbed: Any, first: int, last: int) -> int:
+def _hops(P: Array, sources: Array, H: Array, climbed: Array, first: int, last: int) -> int:
     """H[r,j] ← number of edges from sources[r] to j, rows first … last − 1; returns a row that is no tree, or −1."""
     n = P.shape[1]
     for r in range(first, last):
@@ -86,7 +85,9 @@ def _hops(P: Any, sources: Any, H: Any, climbed: Any, first: int, last: int) -> 
 
 
 @kernel
-def _lengths(P: Any, rows: Any, sources: Any, targets: Any, order: Any, count: Any, first: int, last: int) -> int:
+def _lengths(
+    P: Array, rows: Array, sources: Array, targets: Array, order: Array, count: Array, first: int, last: int
+) -> int:
     """count[x] ← vertices of path x, 0 if there is none; returns an endless path, or −1.
 
     Path x = order[c], first ≤ c < last, leads from sources[x] to targets[x] in the tree P[rows[x]].
@@ -106,8 +107,9 @@ def _lengths(P: Any, rows: Any, sources: Any, targets: Any, order: Any, count: A
 
 @kernel
 def _fill(
-    P: Any, rows: Any, sources: Any, targets: Any, order: Any, starts: Any, vertices: Any, first: int, last: int
-) -> None:
+    P: Array, rows: Array, sources: Array, targets: Array, order: Array, starts: Array, vertices: Array, first: int,
+    last: int,
+) -> None:  # fmt: skip
     """vertices[starts[x] : starts[x + 1]] ← path x, from its source to its target."""
     for c in range(first, last):
         x = order[c]
@@ -118,7 +120,7 @@ def _fill(
 
 
 @kernel
-def _by_row(rows: Any, begin: Any, order: Any) -> None:
+def _by_row(rows: Array, begin: Array, order: Array) -> None:
     """order ← paths grouped by row (counting sort); `begin` holds one zero more than rows."""
     for r in rows:
         begin[r + 1] += 1

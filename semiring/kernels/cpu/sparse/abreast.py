@@ -10,12 +10,13 @@ the factors of C in registers while the rows stream.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import call, clear, copy, itemsize, kernel, load, part, row, star, store, times, zero
+from ..kinds import Kind
 from ..vectors import I64, Vectors, loop
 
 #: Pivots per block, whose rows stay in a core's private cache.
@@ -26,25 +27,27 @@ ABREAST = 4
 NEAR = 1 << 17
 
 
-def _by_vectors(kind: Any) -> bool:
+def _by_vectors(kind: Kind) -> bool:
     """Whether a pass is bound by loads and stores, so that pivots and rows should be grouped."""
     return kind.vector and kind.add != "logaddexp"
 
 
 @intrinsic
-def _abreast(typing: Any, kind: Any) -> Any:
+def _abreast(typing: Typing, kind: Kind) -> Intrinsic:
     count = ABREAST if _by_vectors(kind) else 1
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
 
 
 @intrinsic
-def _rank(typing: Any, kind: Any, depth: Any, start: Any, stop: Any, pitch: Any, front: Any, k: Any, work: Any) -> Any:
+def _rank(
+    typing: Typing, kind: Kind, depth: Type, start: Type, stop: Type, pitch: Type, front: Type, k: Type, work: Type
+) -> Intrinsic:
     """A[i,·] ← A[i,·] ⊕ C[i,·] R for start ≤ i < stop, with K the `depth` vertices from k on, C = A_·K, R = A_K·.
 
     The columns K of A are zeroed first, so that they become C R. C goes to `work`, row by row.
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not _by_vectors(kind):
             return context.compile_internal(builder, _rank_by_rows, signature, args)
         _, depth, start, stop, pitch, front, k, work = args
@@ -66,11 +69,11 @@ def _rank(typing: Any, kind: Any, depth: Any, start: Any, stop: Any, pitch: Any,
     return types.none(kind, *(types.intp,) * 7), codegen
 
 
-def _line(builder: Any, address: Any, pitch: Any, i: Any) -> Any:
+def _line(builder: Builder, address: Value, pitch: Value, i: Value) -> Value:
     return builder.add(address, builder.mul(pitch, i))
 
 
-def _groups(builder: Any, total: Any) -> Iterator[tuple[int, Any]]:
+def _groups(builder: Builder, total: Value) -> Iterator[tuple[int, Value]]:
     """Loop over range(total), ABREAST at a time, then singly: yields (count, i)."""
     many = builder.sdiv(total, I64(ABREAST))
     with loop(builder, I64(0), many) as group:
@@ -79,14 +82,14 @@ def _groups(builder: Any, total: Any) -> Iterator[tuple[int, Any]]:
         yield 1, i
 
 
-def _pieces(builder: Any, total: Any, most: int) -> Iterator[tuple[Any, Any]]:
+def _pieces(builder: Builder, total: Value, most: int) -> Iterator[tuple[Value, Value]]:
     with loop(builder, I64(0), builder.sdiv(builder.add(total, I64(most - 1)), I64(most))) as piece:
         start = builder.mul(piece, I64(most))
         stop = builder.add(start, I64(most))
         yield start, builder.select(builder.icmp_signed("<", stop, total), stop, total)
 
 
-def _move(builder: Any, kind: Any, count: Any, source: Any, target: Any) -> None:
+def _move(builder: Builder, kind: Kind, count: Value, source: Value, target: Value) -> None:
     """Move `count` contiguous entries, leaving 0."""
     for lanes, k in _groups(builder, count):
         v, size = Vectors(builder, kind, lanes=lanes), I64(kind.itemsize)
@@ -96,8 +99,8 @@ def _move(builder: Any, kind: Any, count: Any, source: Any, target: Any) -> None
 
 
 def _pass(
-    builder: Any, v: Vectors, shape: tuple[int, int], A: tuple[Any, Any], C: tuple[Any, Any], R: tuple[Any, Any],
-    begin: Any, end: Any,
+    builder: Builder, v: Vectors, shape: tuple[int, int], A: tuple[Value, Value], C: tuple[Value, Value],
+    R: tuple[Value, Value], begin: Value, end: Value,
 ) -> None:  # fmt: skip
     """A ← A ⊕ C R on vectors begin … end of each row, shape (rows, pivots); matrices are (address, row stride)."""
     rows, pivots = shape
@@ -115,7 +118,7 @@ def _pass(
             v.store(value, here)
 
 
-def _rank_by_rows(kind: Any, depth: int, start: int, stop: int, pitch: int, front: int, k: int, work: int) -> None:
+def _rank_by_rows(kind: Kind, depth: int, start: int, stop: int, pitch: int, front: int, k: int, work: int) -> None:
     size = itemsize(kind)
     wide = pitch * size
     for i in range(start, stop):
@@ -128,7 +131,7 @@ def _rank_by_rows(kind: Any, depth: int, start: int, stop: int, pitch: int, fron
 
 
 @part
-def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
+def _pivot(kind: Kind, k: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
     """Eliminate vertex k from rows start … stop − 1, k included: one step of `dense.pivot`."""
     size = itemsize(kind)
     wide = pitch * size
@@ -147,7 +150,7 @@ def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, wor
 
 
 @kernel
-def pivots(kind: Any, others: int, k: int, stop: int, pitch: int, front: int, work: int) -> None:
+def pivots(kind: Kind, others: int, k: int, stop: int, pitch: int, front: int, work: int) -> None:
     """R ← P A_K·, with P = A_KK* in the columns K, for the vertices K = k … stop − 1 of a front.
 
     A few at a time are eliminated from one another, then from the other rows of K by the kernel at address `others`.
@@ -169,7 +172,7 @@ def pivots(kind: Any, others: int, k: int, stop: int, pitch: int, front: int, wo
 
 
 @kernel
-def others(kind: Any, k: int, depth: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
+def others(kind: Kind, k: int, depth: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
     """A ← A ⊕ C R on rows start … stop − 1, and C P in the columns K of the `depth` vertices from k on; see `pivots`.
 
     `work` holds (stop − start) × K entries.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..compile import kernel
 
 #: Counts below this multiply exactly.
@@ -19,8 +20,8 @@ EXACT = 2.0**53
 
 @kernel
 def together(
-    y: Any, s: Any, rows: Any, none: Any, active: int, width: int, which: Any, keys: Any, near: Any, walks: Any,
-    members: Any, own_y: Any, own_s: Any, own_g: Any,
+    y: Array, s: Array, rows: Array, none: Any, active: int, width: int, which: Array, keys: Array, near: Array,
+    walks: Array, members: Array, own_y: Array, own_s: Array, own_g: Array,
 ) -> tuple[int, float]:  # fmt: skip
     """Merge lanes into classes; returns their number, a multiple of `width`, and the distance of the farthest row.
 
@@ -93,7 +94,9 @@ def together(
 
 
 @kernel
-def owe(g: Any, own_g: Any, rows: Any, active: int, wide: int, which: Any, walks: Any, members: Any) -> None:
+def owe(
+    g: Array, own_g: Array, rows: Array, active: int, wide: int, which: Array, walks: Array, members: Array
+) -> None:
     """g[r, lane] += dependency of the lane's class at border row r, per walk of the lane."""
     for r in rows:
         for lane in range(active):

@@ -16,7 +16,10 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ....host.types import Function
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import itemsize, kernel, long, part, short, write
+from ..kinds import Kind
 from ..vectors import I32, I64, _declare, across, loop, short_at, splat
 from .strips import STRIP, accumulate
 
@@ -30,7 +33,7 @@ SHORT = 2**30
 class _Lanes:
     """Vector operations on lengths, and on float64 counts of the same lanes."""
 
-    def __init__(self, builder: Any, kind: Any) -> None:
+    def __init__(self, builder: Builder, kind: Kind) -> None:
         self.builder, self.kind, self.count = builder, kind, kind.tile.width // kind.itemsize
         self.whole = kind.dtype == "int32"
         self.lengths, self.numbers = ir.VectorType(kind.llvm, self.count), ir.VectorType(F64, self.count)
@@ -39,53 +42,53 @@ class _Lanes:
         self.nothing = ir.Constant(self.numbers, [0.0] * self.count)
         self.unit = ir.Constant(self.numbers, [1.0] * self.count)
 
-    def load(self, base: Any, row: Any, group: Any, lanes: Any, type: Any, offset: int = 0) -> Any:
+    def load(self, base: Value, row: Value, group: Value, lanes: Value, type: ir.Type, offset: int = 0) -> Value:
         value = self.builder.load(self._place(base, row, group, lanes, type, offset))
         value.align = 8 if type == self.numbers else self.kind.itemsize
         return value
 
-    def store(self, value: Any, base: Any, row: Any, group: Any, lanes: Any, offset: int = 0) -> None:
+    def store(self, value: Value, base: Value, row: Value, group: Value, lanes: Value, offset: int = 0) -> None:
         self.builder.store(value, self._place(base, row, group, lanes, value.type, offset)).align = self.kind.itemsize
 
-    def _place(self, base: Any, row: Any, group: Any, lanes: Any, type: Any, offset: int) -> Any:
+    def _place(self, base: Value, row: Value, group: Value, lanes: Value, type: ir.Type, offset: int) -> Value:
         b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
         entry = b.add(b.mul(row, lanes), b.mul(group, I64(self.count)))
         return b.inttoptr(b.add(b.add(base, I64(offset)), b.mul(entry, I64(size))), type.as_pointer())
 
-    def splat(self, base: Any, entry: Any, type: Any) -> Any:
+    def splat(self, base: Value, entry: Value, type: ir.Type) -> Value:
         b, size = self.builder, 8 if type == self.numbers else self.kind.itemsize
         x = b.load(b.inttoptr(b.add(base, b.mul(entry, I64(size))), type.element.as_pointer()))
         return splat(b, x, self.count)
 
-    def sum(self, x: Any, y: Any) -> Any:
+    def sum(self, x: Value, y: Value) -> Value:
         return self.builder.add(x, y) if self.whole else self.builder.fadd(x, y)
 
-    def less(self, x: Any, y: Any) -> Any:
+    def less(self, x: Value, y: Value) -> Value:
         """Compare sums of two lengths, which may exceed int32: unsigned."""
         return self.builder.icmp_unsigned("<", x, y) if self.whole else self.builder.fcmp_ordered("<", x, y)
 
-    def least(self, x: Any, y: Any) -> Any:
+    def least(self, x: Value, y: Value) -> Value:
         return self.builder.select(self.less(x, y), x, y)
 
     scale: Any = None
 
-    def bound(self, x: Any) -> Any:
+    def bound(self, x: Value) -> Value:
         """The greatest length equal to x: `scale` times it, unless lengths are exact."""
         return x if self.whole else self.builder.fmul(x, self.scale)
 
-    def within(self, x: Any, most: Any) -> Any:
+    def within(self, x: Value, most: Value) -> Value:
         """Whether a length ≥ the minimum is within its `bound`."""
         return self.builder.icmp_signed("==", x, most) if self.whole else self.builder.fcmp_ordered("<=", x, most)
 
-    def same(self, x: Any, y: Any) -> Any:
+    def same(self, x: Value, y: Value) -> Value:
         return self.builder.icmp_signed("==", x, y) if self.whole else self.builder.fcmp_ordered("==", x, y)
 
-    def added(self, where: Any, total: Any, x: Any, y: Any) -> Any:
+    def added(self, where: Value, total: Value, x: Value, y: Value) -> Value:
         name = f"llvm.fmuladd.v{self.count}f64"
         fused = self.builder.call(_declare(self.builder, name, self.numbers, [self.numbers] * 3), [x, y, total])
         return self.builder.select(where, fused, total)
 
-    def quotient(self, x: Any, y: Any) -> Any:
+    def quotient(self, x: Value, y: Value) -> Value:
         """x / y for counts y: with AVX-512 by two Newton steps, a quarter of the time; exact for y = 1."""
         b = self.builder
         if self.kind.tile.width != 64:
@@ -106,7 +109,7 @@ class _Lanes:
             r = b.call(fused, [r, b.call(fused, [minus, r, self.unit]), r])
         return b.fmul(x, r)
 
-    def all_one(self, values: list[Any]) -> Any:
+    def all_one(self, values: list[Value]) -> Value:
         b, bits = self.builder, ir.VectorType(I64, self.count)
         unit, differ = b.bitcast(self.unit, bits), ir.Constant(bits, None)
         for x in values:
@@ -115,10 +118,10 @@ class _Lanes:
         return b.icmp_unsigned("==", mask, ir.Constant(mask.type, 0))
 
 
-def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
+def _function(name: str, count: int, emit: Callable[..., None]) -> Function:
     """Intrinsic of (kind, columns, `count` integers): a switch over noinline functions, one per number of columns."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         kind = signature.args[0]
         done = builder.append_basic_block("strip_done")
         switch = builder.switch(args[1], done)
@@ -131,7 +134,7 @@ def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
         builder.position_at_end(done)
         return context.get_dummy_value()
 
-    def _made(module: Any, kind: Any, columns: int) -> Any:
+    def _made(module: Any, kind: Kind, columns: int) -> Any:
         called = f"semiring.{name}.{kind.dtype}.{kind.tile.width}.{columns}"
         if called in module.globals:
             return module.globals[called]
@@ -147,8 +150,9 @@ def _function(name: str, count: int, emit: Callable[..., None]) -> Any:
 
 
 def _emit_forward(
-    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
-    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any, members: Any,
+    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, y: Value,
+    s: Value, g: Value, at: Value, z: Value, zs: Value, q: Value, q_step: Value, label: Value, ends: Value, most: Value,
+    members: Value,
 ) -> None:  # fmt: skip
     none, every = I64(0), range(columns)
     v.scale = v.load(most, none, none, lanes, v.numbers, _FOURTH)
@@ -203,18 +207,18 @@ def _emit_forward(
                 v.store(lost, most, none, none, lanes, _SECOND)
 
 
-def _add(b: Any, base: Any, entry: Any, value: Any) -> None:
+def _add(b: Builder, base: Value, entry: Value, value: Value) -> None:
     here = _place_of(b, base, entry)
     b.store(b.add(b.load(here), value), here)
 
 
-def _place_of(b: Any, base: Any, entry: Any) -> Any:
+def _place_of(b: Builder, base: Value, entry: Value) -> Value:
     return b.inttoptr(b.add(base, b.mul(entry, I64(8))), I64.as_pointer())
 
 
 def _emit_backward(
-    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, y: Any, s: Any,
-    g: Any, at: Any,
+    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, owed: Value,
+    y: Value, s: Value, g: Value, at: Value,
 ) -> None:  # fmt: skip
     groups = b.sdiv(lanes, I64(v.count))
     with loop(b, I64(0), count) as k:
@@ -238,8 +242,8 @@ def _emit_backward(
 
 
 def _emit_push(
-    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any,
-    most: Any,
+    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, z: Value,
+    zs: Value, at: Value, most: Value,
 ) -> None:  # fmt: skip
     v.scale = v.load(most, I64(0), I64(0), lanes, v.numbers, _FOURTH)
     with loop(b, I64(0), count) as k:
@@ -256,8 +260,8 @@ def _emit_push(
 
 
 def _emit_push_back(
-    b: Any, v: _Lanes, columns: int, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, z: Any, zs: Any,
-    zg: Any, at: Any,
+    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, owed: Value,
+    z: Value, zs: Value, zg: Value, at: Value,
 ) -> None:  # fmt: skip
     with loop(b, I64(0), count) as k:
         row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
@@ -273,9 +277,10 @@ def _emit_push_back(
 
 @intrinsic
 def _forward(
-    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, y: Any, s: Any, g: Any,
-    at: Any, z: Any, zs: Any, q: Any, q_step: Any, label: Any, ends: Any, most: Any, members: Any,
-) -> Any:  # fmt: skip
+    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, y: Type,
+    s: Type, g: Type, at: Type, z: Type, zs: Type, q: Type, q_step: Type, label: Type, ends: Type, most: Type,
+    members: Type,
+) -> Intrinsic:  # fmt: skip
     """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its counts s, and g = q / s where that is finite.
 
     Rows of y, s, g, z, zs and q are `lanes` entries, column c's row of q is label[c] q_step; ends[label[c]] accumulates
@@ -287,36 +292,36 @@ def _forward(
 
 @intrinsic
 def _backward(
-    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, y: Any,
-    s: Any, g: Any, at: Any,
-) -> Any:  # fmt: skip
+    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, owed: Type,
+    y: Type, s: Type, g: Type, at: Type,
+) -> Intrinsic:  # fmt: skip
     """Dependencies of y[at + c] passed to y[index[k]] and d[k, c], where y[index[k]] + d[k, c] is as long."""
     return types.none(kind, *(types.intp,) * 11), _function("flows.backward", 10, _emit_backward)
 
 
 @intrinsic
 def _push(
-    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, z: Any, zs: Any, at: Any,
-    most: Any,
-) -> Any:  # fmt: skip
+    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, z: Type,
+    zs: Type, at: Type, most: Type,
+) -> Intrinsic:  # fmt: skip
     """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with counts; `columns` is 1."""
     return types.none(kind, *(types.intp,) * 10), _function("flows.push", 9, _emit_push)
 
 
 @intrinsic
 def _push_back(
-    typing: Any, kind: Any, columns: Any, lanes: Any, count: Any, index: Any, d: Any, p: Any, owed: Any, z: Any,
-    zs: Any, zg: Any, at: Any,
-) -> Any:  # fmt: skip
+    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, owed: Type,
+    z: Type, zs: Type, zg: Type, at: Type,
+) -> Intrinsic:  # fmt: skip
     """Dependencies of z[index[k]] passed to z[at] and d[k], where z[at] + d[k] is as long; `columns` is 1."""
     return types.none(kind, *(types.intp,) * 11), _function("flows.push_back", 10, _emit_push_back)
 
 
 @intrinsic
-def _taken(typing: Any, kind: Any, lanes: Any, z: Any, y: Any, g: Any, owed: Any) -> Any:
+def _taken(typing: Typing, kind: Kind, lanes: Type, z: Type, y: Type, g: Type, owed: Type) -> Intrinsic:
     """owed ← g where z is as long as y, else 0; one row of each."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         kind, (_, lanes, z, y, g, owed), none = signature.args[0], args, I64(0)
         v = _Lanes(builder, kind)
         with loop(builder, none, builder.sdiv(lanes, I64(v.count))) as group:
@@ -345,7 +350,7 @@ def _listed(s: int, offset: int, first: int, begin: int, rows: int, owner: int, 
 
 @kernel
 def climb(
-    kind: Any, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
+    kind: Kind, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
     factor: int, index: int, upper: int, upper_counts: int, z: int, zs: int, most: int,
 ) -> None:  # fmt: skip
     """z_R ← z_R ⊕ z_C U with counts, column by column, for the supernodes of a path, children first."""
@@ -366,7 +371,7 @@ def climb(
 
 @kernel
 def climb_back(
-    kind: Any, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
+    kind: Kind, lanes: int, count: int, path: int, offset: int, first: int, begin: int, rows: int, owner: int,
     factor: int, index: int, upper: int, upper_counts: int, upper_sums: int, z: int, zs: int, zg: int,
 ) -> None:  # fmt: skip
     """Dependencies of the climb, passed to F and to the sources."""
@@ -397,7 +402,7 @@ def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) 
 
 @kernel
 def sweep(
-    kind: Any, lanes: int, start: int, stop: int, lowest: int, begun: int, last: int, offset: int, first: int,
+    kind: Kind, lanes: int, start: int, stop: int, lowest: int, begun: int, last: int, offset: int, first: int,
     parent: int, begin: int, slot: int, base: int, strips: int, kept: int, spans: int, slots: int, factor: int,
     label: int, index: int, lower: int, lower_counts: int, lower_sums: int, closed: int, closed_counts: int,
     closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int, q_step: int, ends: int,

@@ -15,10 +15,9 @@ walks between the two through vertices eliminated before both.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..annotations import Array
 from ..compile import kernel as own
 from ..intrinsics import part
 from .strips import STRIP
@@ -30,10 +29,10 @@ HINT = "Add the sums up by rows of distances, which take less."
 
 @own
 def eliminate(
-    start_at: int, stop_at: int, slack: float, first: Any, begin: Any, local: Any, child: Any, sibling: Any, start: Any,
-    arc_row: Any, arc_col: Any, weights: Any,
-    update: Any, factor: Any, panel: Any, waiting: Any, counted: Any, front: Any, counts: Any, lower: Any,
-    lower_counts: Any, upper: Any, upper_counts: Any, closed: Any, closed_counts: Any,
+    start_at: int, stop_at: int, slack: float, first: Array, begin: Array, local: Array, child: Array, sibling: Array,
+    start: Array, arc_row: Array, arc_col: Array, weights: Array, update: Array, factor: Array, panel: Array,
+    waiting: Array, counted: Array, front: Array, counts: Array, lower: Array, lower_counts: Array, upper: Array,
+    upper_counts: Array, closed: Array, closed_counts: Array,
 ) -> int:  # fmt: skip
     """F of supernodes start_at … stop_at − 1, and L = A_RC D; returns 1 if a cycle has length 0.
 
@@ -111,7 +110,7 @@ def strip_entry(begin: int, r: int, w: int, i: int, c: int) -> int:
 
 
 @own
-def inherited(s: int, first: Any, begin: Any, local: Any, parent: Any, offset: Any, X: Any) -> None:
+def inherited(s: int, first: Array, begin: Array, local: Array, parent: Array, offset: Array, X: Array) -> None:
     """Rows and columns R of the front of supernode s ← those of its parent."""
     p, w, low = parent[s], first[s + 1] - first[s], begin[s]
     r, above = begin[s + 1] - low, first[p + 1] - first[p] + begin[p + 1] - begin[p]
@@ -123,9 +122,9 @@ def inherited(s: int, first: Any, begin: Any, local: Any, parent: Any, offset: A
 
 @own
 def kept(
-    start_at: int, stop_at: int, slack: float, first: Any, begin: Any, slot: Any, local: Any, parent: Any,
-    factor: Any, panel: Any, offset: Any, lower: Any, upper: Any, closed: Any, D: Any, strips: Any, rows: Any,
-    spans: Any, slots: Any, entries: Any, state: Any,
+    start_at: int, stop_at: int, slack: float, first: Array, begin: Array, slot: Array, local: Array, parent: Array,
+    factor: Array, panel: Array, offset: Array, lower: Array, upper: Array, closed: Array, D: Array, strips: Array,
+    rows: Array, spans: Array, slots: Array, entries: Array, state: Array,
 ) -> float:  # fmt: skip
     """Rows of L that best walks may take, strip by strip: those with an entry that is a distance.
 
@@ -179,10 +178,10 @@ def kept(
 
 @own
 def spread(
-    start_at: int, stop_at: int, first: Any, begin: Any, local: Any, parent: Any, start: Any, arc_row: Any,
-    arc_col: Any, weights: Any, factor: Any,
-    panel: Any, offset: Any, lower: Any, lower_counts: Any, lower_sums: Any, upper: Any, upper_counts: Any,
-    upper_sums: Any, closed_sums: Any, F: Any, G: Any, lengths: Any, numbers: Any, sums: Any, along: Any,
+    start_at: int, stop_at: int, first: Array, begin: Array, local: Array, parent: Array, start: Array, arc_row: Array,
+    arc_col: Array, weights: Array, factor: Array, panel: Array, offset: Array, lower: Array, lower_counts: Array,
+    lower_sums: Array, upper: Array, upper_counts: Array, upper_sums: Array, closed_sums: Array, F: Array, G: Array,
+    lengths: Array, numbers: Array, sums: Array, along: Array,
 ) -> None:  # fmt: skip
     """along[a] ← flow over arc a of supernodes stop_at − 1 … start_at, from G of F and L.
 
@@ -248,7 +247,7 @@ def column(begin: int, m: int, c: int) -> int:
 
 
 @own
-def below(parent: Any, size: Any, offset: Any) -> None:
+def below(parent: Array, size: Array, offset: Array) -> None:
     """offset[s] ← offset of an item of size[s], after those of the ancestors of s."""
     for s in range(len(parent) - 1, -1, -1):
         p = parent[s]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ..annotations import Array
 from ..compile import inner, kernel
 
 #: Record of a vertex, half a cache line. `start`, `length`: its list, of `elements` elements, then neighbours, for a
@@ -40,8 +41,8 @@ _ONE = np.uint64(1)
 
 @kernel
 def minimum_degree(
-    start: Any, size: int, total: int, inner: int, most: int, limit: float, stamps: int, lists: Any, V: Any, into: Any,
-    step: Any, above: Any, first: Any, bucket: Any,
+    start: Array, size: int, total: int, inner: int, most: int, limit: float, stamps: int, lists: Array, V: Array,
+    into: Array, step: Array, above: Array, first: Array, bucket: Array,
 ) -> Any:  # fmt: skip
     """Returns the numbers of pivots, of dense vertices, and of hubs (more than `limit` neighbours), which come last.
 
@@ -98,7 +99,7 @@ def minimum_degree(
 
 
 @njit(inline="always")
-def _begin(start: Any, total: Any, inner: Any, limit: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
+def _begin(start: Array, total: Any, inner: Any, limit: Any, first: Array, V: Array, into: Array, none: Any) -> Any:
     """Link all vertices but hubs by degree; returns the number of hubs and the size of the largest element."""
     hubs, largest = 0, np.int64(0)
     for v in range(len(start) - 1):
@@ -118,7 +119,7 @@ def _begin(start: Any, total: Any, inner: Any, limit: Any, first: Any, V: Any, i
 
 
 @njit(inline="always")
-def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
+def _construct(p: Any, free: Any, lists: Array, first: Array, V: Array, into: Array, none: Any) -> Any:
     """The pivot's list L_p = (A_p ∪ ⋃ L_e) ∖ p; returns its begin, end and number of vertices.
 
     In place if p has no elements, else behind all lists; its elements are absorbed.
@@ -145,7 +146,7 @@ def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, non
 
 
 @njit(inline="always")
-def _compare(begin: Any, end: Any, stamp: Any, lists: Any, V: Any) -> None:
+def _compare(begin: Any, end: Any, stamp: Any, lists: Array, V: Array) -> None:
     """|L_e ∖ L_p| for every element e adjacent to L_p."""
     for q in range(begin, end):
         X = V[lists[q]]
@@ -160,7 +161,9 @@ def _compare(begin: Any, end: Any, stamp: Any, lists: Any, V: Any) -> None:
 
 
 @njit(inline="always")
-def _update(p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any) -> Any:
+def _update(
+    p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Array, V: Array, into: Array, bucket: Array
+) -> Any:
     """New lists, degrees d_v ≤ |A_v ∖ v| + |L_p ∖ v| + Σ |L_e ∖ L_p| without |L_p ∖ v|, and hashes.
 
     Returns the number of vertices eliminated with p.
@@ -211,7 +214,7 @@ def _update(p: Any, begin: Any, end: Any, inner: Any, stamp: Any, lists: Any, V:
 
 
 @njit(inline="always")
-def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any, none: Any) -> Any:
+def _merge(begin: Any, end: Any, stamp: Any, lists: Array, V: Array, into: Array, bucket: Array, none: Any) -> Any:
     """Merge variables of L_p with equal lists into supervariables; returns the next stamp."""
     for q in range(begin, end):
         X = V[lists[q]]
@@ -249,8 +252,8 @@ def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, buck
 
 @njit(inline="always")
 def _finish(
-    begin: Any, end: Any, size: Any, total: Any, remain: Any, inner: Any, least: Any, lists: Any, first: Any, V: Any,
-    none: Any,
+    begin: Any, end: Any, size: Any, total: Any, remain: Any, inner: Any, least: Any, lists: Array, first: Array,
+    V: Array, none: Any,
 ) -> Any:  # fmt: skip
     """Complete degrees and relink the remaining variables of L_p; returns the end of its list and the least degree."""
     ended = begin
@@ -271,14 +274,14 @@ def _finish(
 
 
 @njit(inline="always")
-def _link(v: Any, d: Any, first: Any, V: Any, none: Any) -> None:
+def _link(v: Any, d: Any, first: Array, V: Array, none: Any) -> None:
     V[v].after, V[v].before = first[d], none
     V[first[d]].before = v
     first[d] = v
 
 
 @inner
-def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none: Any) -> Any:
+def _gather(lists: Array, low: Any, high: Any, end: Any, first: Array, V: Array, none: Any) -> Any:
     """Append the variables of lists[low:high] not yet in the pivot's list; returns its end and the vertices added."""
     added = 0
     for q in range(low, high):
@@ -298,7 +301,7 @@ def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none:
 
 
 @inner
-def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
+def _compact(lists: Array, free: Any, V: Array, into: Array) -> Any:
     """Compact the lists in use to the front; returns their end."""
     n = len(into)
     for v in range(n):
@@ -321,8 +324,9 @@ def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
 
 @kernel
 def columns(
-    into: Any, step: Any, above: Any, steps: int, dense: int, key: Any, begin: Any, order: Any, parent: Any, counts: Any
-) -> None:
+    into: Array, step: Array, above: Array, steps: int, dense: int, key: Array, begin: Array, order: Array,
+    parent: Array, counts: Array,
+) -> None:  # fmt: skip
     """order ← pivots by step, each before its absorbed variables, non-pivots, hubs; `begin` holds steps + 3 zeros."""
     n = len(into)
     for v in range(n):
@@ -361,7 +365,7 @@ def columns(
 
 
 @kernel
-def unite(fill: bool, V: Any, lists: Any, nodes: Any, place: Any, into: Any, united: Any) -> None:
+def unite(fill: bool, V: Array, lists: Array, nodes: Array, place: Array, into: Array, united: Array) -> None:
     """Add the lists of nodes to those of a graph numbered by `place`, without vanished items.
 
     Without `fill`, count into `elements`, `length` and `degree`; then fill, `before` being the end of the elements so

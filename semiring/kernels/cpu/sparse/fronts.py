@@ -17,8 +17,10 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..features import vector_bytes
 from ..intrinsics import itemsize, jump, kernel, load, one, part, plus, short, store, zero
+from ..kinds import Kind
 from ..vectors import I64, Vectors, emit, expanded, loop, short_at
 from .abreast import BLOCK
 
@@ -26,8 +28,8 @@ from .abreast import BLOCK
 
 
 @intrinsic
-def _met(typing: Any, kind: Any, count: Any, target: Any, source: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _met(typing: Typing, kind: Kind, count: Type, target: Type, source: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _met_generic, signature, args)
         _, count, target, source = args
@@ -44,14 +46,14 @@ def _met(typing: Any, kind: Any, count: Any, target: Any, source: Any) -> Any:
     return types.none(kind, types.intp, types.intp, types.intp), codegen
 
 
-def _met_generic(kind: Any, count: int, target: int, source: int) -> None:
+def _met_generic(kind: Kind, count: int, target: int, source: int) -> None:
     size = itemsize(kind)
     for j in range(count):
         store(kind, target + j * size, plus(kind, load(kind, target + j * size), load(kind, source + j * size)))
 
 
 @intrinsic
-def _window(typing: Any, kind: Any) -> Any:
+def _window(typing: Typing, kind: Kind) -> Intrinsic:
     """Columns of a front per scatter of an update, a constant; 0: contiguous columns only.
 
     AVX-512 expands contiguous entries to the lanes of a mask in one instruction.
@@ -62,11 +64,11 @@ def _window(typing: Any, kind: Any) -> Any:
 
 @intrinsic
 def _spread(
-    typing: Any, kind: Any, rows: Any, mask: Any, local: Any, front: Any, wide: Any, update: Any, pitch: Any
-) -> Any:
+    typing: Typing, kind: Kind, rows: Type, mask: Type, local: Type, front: Type, wide: Type, update: Type, pitch: Type
+) -> Intrinsic:
     """Rows local[i] of a front ⊕= rows of an update, in the masked columns of one vector."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.get_dummy_value()
         _, rows, mask, local, front, wide, update, pitch = args
@@ -82,7 +84,7 @@ def _spread(
 
 
 @kernel
-def extend(kind: Any, r: int, local: int, front: int, wide: int, update: int) -> None:
+def extend(kind: Kind, r: int, local: int, front: int, wide: int, update: int) -> None:
     """Rows and columns local[i] of a front ⊕= an update, r × r.
 
     `local` is the address of r int32 in ascending order; rows of the front are `wide` bytes apart.
@@ -107,7 +109,7 @@ def extend(kind: Any, r: int, local: int, front: int, wide: int, update: int) ->
 
 
 @kernel
-def place(kind: Any, start: int, stop: int, arc_row: int, arc_col: int, weights: int, front: int, wide: int) -> None:
+def place(kind: Kind, start: int, stop: int, arc_row: int, arc_col: int, weights: int, front: int, wide: int) -> None:
     """Front ⊕= weights of arcs start … stop − 1."""
     size = itemsize(kind)
     for a in range(start, stop):
@@ -117,7 +119,7 @@ def place(kind: Any, start: int, stop: int, arc_row: int, arc_col: int, weights:
 
 @kernel
 def leaf(
-    kind: Any, m: int, start: int, stop: int, arc_row: int, arc_col: int, weights: int, lower: int, upper: int
+    kind: Kind, m: int, start: int, stop: int, arc_row: int, arc_col: int, weights: int, lower: int, upper: int
 ) -> None:
     """Panels of one column with arcs start … stop − 1, all of them in, or all out: D = 1, and U or L zero."""
     size = itemsize(kind)
@@ -144,8 +146,8 @@ def pitch_of(m: int, lanes: int) -> int:
 
 @part
 def assemble(
-    steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
-    where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+    steps: Array, size: int, lanes: int, s: int, first: Array, begin: Array, local: Array, child: Array, sibling: Array,
+    where: Array, arcs: Array, arc_row: Array, arc_col: Array, weights: int, front: int,
 ) -> None:  # fmt: skip
     """The front of supernode s: ⊕ of arcs and of the children's updates."""
     m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
@@ -165,7 +167,7 @@ def assemble(
 
 
 @part
-def is_leaf(s: int, child: Any, sibling: Any, where: Any, arcs: Any, arc_row: Any, arc_col: Any) -> bool:
+def is_leaf(s: int, child: Array, sibling: Array, where: Array, arcs: Array, arc_row: Array, arc_col: Array) -> bool:
     """Whether the only column of s has no arcs in, or none out, and no child with an update."""
     sides, c = 0, child[s]
     while c >= 0:
@@ -177,7 +179,7 @@ def is_leaf(s: int, child: Any, sibling: Any, where: Any, arcs: Any, arc_row: An
 
 
 @part
-def close(steps: Any, w: int, m: int, pitch: int, front: int, work: int) -> None:
+def close(steps: Array, w: int, m: int, pitch: int, front: int, work: int) -> None:
     """Eliminate the first w of a front's m vertices."""
     for k in range(0, w, BLOCK):
         depth = min(BLOCK, w - k)
@@ -189,16 +191,16 @@ def close(steps: Any, w: int, m: int, pitch: int, front: int, work: int) -> None
 
 @kernel
 def gather(
-    steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
-    where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+    steps: Array, size: int, lanes: int, s: int, first: Array, begin: Array, local: Array, child: Array, sibling: Array,
+    where: Array, arcs: Array, arc_row: Array, arc_col: Array, weights: int, front: int,
 ) -> None:  # fmt: skip
     assemble(steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front)
 
 
 @kernel
 def eliminate(
-    steps: Any, size: int, lanes: int, start: int, stop: int, first: Any, begin: Any, local: Any, child: Any,
-    sibling: Any, where: Any, panel: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
+    steps: Array, size: int, lanes: int, start: int, stop: int, first: Array, begin: Array, local: Array, child: Array,
+    sibling: Array, where: Array, panel: Array, arcs: Array, arc_row: Array, arc_col: Array, weights: int, lower: int,
     upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
     """Eliminate supernodes start … stop − 1; where[s] is the address of the update of s, ← 0 if that is zero."""
@@ -225,9 +227,9 @@ def eliminate(
 
 @kernel
 def renew(
-    steps: Any, size: int, lanes: int, path: Any, dirty: Any, first: Any, begin: Any, local: Any, child: Any,
-    sibling: Any, where: Any, parent: Any, panel: Any, slot: Any, updates: Any, fresh: Any, arcs: Any, arc_row: Any,
-    arc_col: Any, weights: int, lower: int, upper: int, front: int, work: int,
+    steps: Array, size: int, lanes: int, path: Array, dirty: Array, first: Array, begin: Array, local: Array,
+    child: Array, sibling: Array, where: Array, parent: Array, panel: Array, slot: Array, updates: Array, fresh: Array,
+    arcs: Array, arc_row: Array, arc_col: Array, weights: int, lower: int, upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
     """Renew the dirty (1) supernodes of the ascending `path`, marking them 2, and parents of changed updates.
 
@@ -261,8 +263,9 @@ def renew(
 
 @kernel
 def bring(
-    copy: int, size: int, stale: Any, first: Any, begin: Any, panel: Any, slot: Any, arcs: Any, source: Any, target: Any
-) -> None:
+    copy: int, size: int, stale: Any, first: Array, begin: Array, panel: Array, slot: Array, arcs: Array, source: Array,
+    target: Array,
+) -> None:  # fmt: skip
     """Copy supernodes; `source` and `target` hold addresses: lower and upper panels, updates, arc weights."""
     for s in stale:
         w = first[s + 1] - first[s]

@@ -16,20 +16,22 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, short, store, times, zero
+from ..kinds import Kind
 from ..vectors import I32, I64, Vectors, across, short_at, splat
 from .strips import STRIP, accumulate, dispatch
 
 
 @kernel
 def combine_strip(
-    kind: Any, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
+    kind: Kind, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
 ) -> None:
     combine_tile(kind, mirrored, columns, lanes, r, slots, square, pitch, l, y)
 
 
 @kernel
-def add_pivots(kind: Any, w: int, m: int, d: int, y: int, pitch: int) -> None:
+def add_pivots(kind: Kind, w: int, m: int, d: int, y: int, pitch: int) -> None:
     """y[c, k] ← y[c, k] ⊕ D[k, c] for the w × w block D of a panel of m rows in strips."""
     size = itemsize(kind)
     for j in range(0, w, STRIP):
@@ -42,7 +44,7 @@ def add_pivots(kind: Any, w: int, m: int, d: int, y: int, pitch: int) -> None:
 
 
 @kernel
-def put_labels(kind: Any, rows: int, count: int, padded: int, square: int, pitch: int, target: int) -> None:
+def put_labels(kind: Kind, rows: int, count: int, padded: int, square: int, pitch: int, target: int) -> None:
     """Copy the first `count` entries of each row, padded with 0 to `padded`."""
     size = itemsize(kind)
     for c in range(rows):
@@ -53,19 +55,19 @@ def put_labels(kind: Any, rows: int, count: int, padded: int, square: int, pitch
 
 
 @kernel
-def meet(kind: Any, count: int, x: int, y: int, out: int) -> None:
+def meet(kind: Kind, count: int, x: int, y: int, out: int) -> None:
     """out ← ⊕ x[k] ⊗ y[k] over the first `count` entries of two labels."""
     store(kind, out, inner(kind, count, x, y))
 
 
 @intrinsic
 def combine_tile(
-    typing: Any, kind: Any, mirrored: Any, columns: Any, lanes: Any, r: Any, slots: Any, square: Any, pitch: Any,
-    l: Any, y: Any,
-) -> Any:  # fmt: skip
+    typing: Typing, kind: Kind, mirrored: Type, columns: Type, lanes: Type, r: Type, slots: Type, square: Type,
+    pitch: Type, l: Type, y: Type,
+) -> Intrinsic:  # fmt: skip
     """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c], operands swapped if mirrored; rows of y and square `pitch` bytes apart."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _combine_generic, signature, args)
         dispatch(builder, kind, _emit_combine, args[2], args[3:])
@@ -75,8 +77,8 @@ def combine_tile(
 
 
 def _emit_combine(
-    builder: Any, v: Vectors, vectors: int, columns: int, offset: Any,
-    lanes: Any, r: Any, slots: Any, square: Any, pitch: Any, l: Any, y: Any,
+    builder: Builder, v: Vectors, vectors: int, columns: int, offset: Value, lanes: Value, r: Value, slots: Value,
+    square: Value, pitch: Value, l: Value, y: Value,
 ) -> None:  # fmt: skip
     size = v.kind.itemsize
     width = v.type.count * size
@@ -95,7 +97,7 @@ def _emit_combine(
 
 
 def _combine_generic(
-    kind: Any, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
+    kind: Kind, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
 ) -> None:
     size = itemsize(kind)
     for c in range(columns):
@@ -109,10 +111,10 @@ def _combine_generic(
 
 
 @intrinsic
-def inner(typing: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
+def inner(typing: Typing, kind: Kind, count: Type, x: Type, y: Type) -> Intrinsic:
     """⊕ x[k] ⊗ y[k] over `count` entries; reads full vectors."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _inner_generic, signature, args)
         builder.function.attributes.add("optsize")
@@ -121,11 +123,11 @@ def inner(typing: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
     return kind.scalar(kind, types.intp, types.intp, types.intp), codegen
 
 
-def _emit_inner(builder: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
+def _emit_inner(builder: Builder, kind: Kind, count: Value, x: Value, y: Value) -> Value:
     v = Vectors(builder, kind)
     width = v.type.count * kind.itemsize
 
-    def loaded(base: Any, vector: Any) -> Any:
+    def loaded(base: Value, vector: ir.Type) -> Value:
         return v.load(builder.add(base, builder.mul(vector, I64(width))))
 
     # All full vectors but the last; its entries beyond `count` are of other columns, and are masked to 0.
@@ -139,7 +141,7 @@ def _emit_inner(builder: Any, kind: Any, count: Any, x: Any, y: Any) -> Any:
     return across(builder, kind.add, v.step(sums[0], left, loaded(y, full)))
 
 
-def _inner_generic(kind: Any, count: int, x: int, y: int) -> Any:
+def _inner_generic(kind: Kind, count: int, x: int, y: int) -> Any:
     size, value = itemsize(kind), zero(kind)
     for k in range(count):
         value = plus(kind, value, times(kind, load(kind, x + k * size), load(kind, y + k * size)))
@@ -147,7 +149,7 @@ def _inner_generic(kind: Any, count: int, x: int, y: int) -> Any:
 
 
 @part
-def _across_square(kind: Any, w: int, low: int, high: int, source: int, target: int, pitch: int) -> None:
+def _across_square(kind: Kind, w: int, low: int, high: int, source: int, target: int, pitch: int) -> None:
     """target[k, c] ← source[c, k] for w rows c, low ≤ k < high."""
     size = itemsize(kind)
     for k in range(low, high):
@@ -163,8 +165,8 @@ def _labels(table: int, shift: int, start: int, size: int) -> int:
 
 @part
 def _open_path(
-    kind: Any, p: int, first: Any, base: Any, parent: Any, label: Any, present: Any, path: Any, x: int, y: int,
-    pitch: int, line: int, out: int, into: int, shift: int,
+    kind: Kind, p: int, first: Array, base: Array, parent: Array, label: Array, present: Array, path: Array, x: int,
+    y: int, pitch: int, line: int, out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
     """Load X and Y of the path from the root to supernode p from labels, where they hold another path."""
     size, count = itemsize(kind), 0
@@ -190,8 +192,8 @@ def _open_path(
 
 @part
 def _combine(
-    kind: Any, combine: int, pivots: int, s: int, first: Any, begin: Any, slot: Any, base: Any, child: Any, panel: Any,
-    present: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int,
+    kind: Kind, combine: int, pivots: int, s: int, first: Array, begin: Array, slot: Array, base: Array, child: Array,
+    panel: Array, present: Array, lower: int, upper: int, x: int, y: int, pitch: int, unit: int,
 ) -> None:  # fmt: skip
     """X and Y of the columns of supernode s, given those of its parent's path."""
     size = itemsize(kind)
@@ -221,8 +223,8 @@ def _combine(
 
 @kernel
 def descend(
-    kind: Any, combine: int, pivots: int, put: int, start: int, stop: int, wanted: Any, first: Any,
-    begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any, present: Any, path: Any,
+    kind: Kind, combine: int, pivots: int, put: int, start: int, stop: int, wanted: Array, first: Array, begin: Array,
+    slot: Array, base: Array, parent: Array, child: Array, panel: Array, label: Array, present: Array, path: Array,
     lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
     """The labels of supernodes wanted[start:stop], in descending order, so that parents come first.
@@ -249,10 +251,10 @@ def descend(
 
 @kernel
 def follow(
-    kind: Any, combine: int, pivots: int, begun: int, most: int, again: Any, computed: Any, touched: Any, leaf: Any,
-    owned: Any, first: Any, begin: Any, slot: Any, base: Any, parent: Any, child: Any, panel: Any, label: Any,
-    present: Any, path: Any, lower: int, upper: int, x: int, y: int, pitch: int, unit: int, line: int, out: int,
-    into: int, shift: int,
+    kind: Kind, combine: int, pivots: int, begun: int, most: int, again: Array, computed: Array, touched: Array,
+    leaf: Array, owned: Array, first: Array, begin: Array, slot: Array, base: Array, parent: Array, child: Array,
+    panel: Array, label: Array, present: Array, path: Array, lower: int, upper: int, x: int, y: int, pitch: int,
+    unit: int, line: int, out: int, into: int, shift: int,
 ) -> int:  # fmt: skip
     """Update labels after the panels of supernodes `again`, in descending order, have changed.
 
@@ -318,7 +320,7 @@ def follow(
 
 
 @part
-def _differs(kind: Any, count: int, x: int, y: int) -> bool:
+def _differs(kind: Kind, count: int, x: int, y: int) -> bool:
     size, other = itemsize(kind), False
     for k in range(count):
         other |= load(kind, x + k * size) != load(kind, y + k * size)
@@ -326,10 +328,10 @@ def _differs(kind: Any, count: int, x: int, y: int) -> bool:
 
 
 @intrinsic
-def _highest(typing: Any, x: Any) -> Any:
+def _highest(typing: Typing, x: Type) -> Intrinsic:
     """2ᵏ for the highest bit k of a positive number."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         return builder.lshr(I64(-(2**63)), builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1)))
 
     return types.intp(types.intp), codegen
@@ -380,7 +382,7 @@ def _meet(
 
 @kernel
 def pairs(
-    start: int, stop: int, sources: Any, targets: Any, found: int, step: int, size: int, places: int, base: int,
+    start: int, stop: int, sources: Array, targets: Array, found: int, step: int, size: int, places: int, base: int,
     out: int, into: int, shift: int,
 ) -> None:  # fmt: skip
     """found[q] ← A*[sources[q], targets[q]] from labels; `step` is the address of `meet`."""

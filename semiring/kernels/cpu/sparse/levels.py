@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..annotations import Array
 from ..compile import inner, kernel
 
 
 @kernel
 def levels(
-    start: Any, adjacency: Any, smallest: int, order: Any, part: Any, seen: Any, queue: Any, edge: Any, lows: Any,
-    highs: Any,
+    start: Array, adjacency: Array, smallest: int, order: Array, part: Array, seen: Array, queue: Array, edge: Array,
+    lows: Array, highs: Array,
 ) -> None:  # fmt: skip
     """order ← nested dissection: each part's middle level comes last, down to parts of `smallest` vertices.
 
@@ -78,7 +79,9 @@ def levels(
 
 
 @inner
-def _search(start: Any, adjacency: Any, root: Any, part: Any, seen: Any, mark: Any, queue: Any, edge: Any) -> Any:
+def _search(
+    start: Array, adjacency: Array, root: Any, part: Array, seen: Array, mark: Any, queue: Array, edge: Array
+) -> Any:
     """Breadth first within the root's part: numbers of levels and of vertices."""
     queue[0], seen[root] = root, mark
     edge[0], edge[1] = 0, 1

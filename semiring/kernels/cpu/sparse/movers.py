@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import copy_vectors, itemsize, kernel, load, move, store
+from ..kinds import Kind
 from ..vectors import I64, Vectors, loop, stream, transposed
 from .strips import STRIP
 
 
 @kernel
 def copy_square(
-    kind: Any, n: int, columns: int, source: int, row: int, col: int, target: int, to_row: int, to_col: int
+    kind: Kind, n: int, columns: int, source: int, row: int, col: int, target: int, to_row: int, to_col: int
 ) -> None:
     """Copy n × n entries between strides, repeating the last column up to `columns`."""
     move(kind, n, n, source, row, col, target, to_row, to_col)
@@ -23,8 +23,8 @@ def copy_square(
 
 
 @intrinsic
-def strip_down(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def strip_down(typing: Typing, kind: Kind, m: Type, source: Type, row: Type, target: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, m, source, row, target = args
         v = Vectors(builder, kind, lanes=STRIP)
         with loop(builder, I64(0), m) as i:
@@ -36,10 +36,10 @@ def strip_down(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: An
 
 
 @intrinsic
-def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
+def strip_across(typing: Typing, kind: Kind, m: Type, source: Type, row: Type, target: Type) -> Intrinsic:
     """STRIP rows of m entries, transposed; m is a multiple of STRIP."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, m, source, row, target = args
         v, size = Vectors(builder, kind, lanes=STRIP), kind.itemsize
         with loop(builder, I64(0), builder.sdiv(m, I64(STRIP))) as i:
@@ -54,27 +54,27 @@ def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: 
 
 
 @intrinsic
-def _side(typing: Any, kind: Any) -> Any:
+def _side(typing: Typing, kind: Kind) -> Intrinsic:
     count = kind.lanes if kind.itemsize > 1 else 1
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
 
 
 @kernel
-def collect(kind: Any, count: int, index: Any, source: int, target: int) -> None:
+def collect(kind: Kind, count: int, index: Array, source: int, target: int) -> None:
     size = itemsize(kind)
     for k in range(count):
         store(kind, target + k * size, load(kind, source + index[k] * size))
 
 
 @kernel
-def copy_entries(kind: Any, count: int, source: int, target: int) -> None:
+def copy_entries(kind: Kind, count: int, source: int, target: int) -> None:
     for k in range(count):
         store(kind, target + k * itemsize(kind), load(kind, source + k * itemsize(kind)))
 
 
 @kernel
 def take_apart(
-    kind: Any, by_vectors: bool, w: int, m: int, front: int, wide: int, lower: int, upper: int, update: int
+    kind: Kind, by_vectors: bool, w: int, m: int, front: int, wide: int, lower: int, upper: int, update: int
 ) -> None:
     """[D; L] and [D U]ᵀ of an eliminated front, in strips, and the update. Rows of the front are `wide` bytes apart.
 
@@ -104,11 +104,11 @@ def take_apart(
 
 @intrinsic
 def transpose_tile(
-    typing: Any, kind: Any, source: Any, source_row: Any, target: Any, target_row: Any, streamed: Any
-) -> Any:
+    typing: Typing, kind: Kind, source: Type, source_row: Type, target: Type, target_row: Type, streamed: Type
+) -> Intrinsic:
     """Transpose a square tile, with non-temporal stores if `streamed`."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, source, source_row, target, target_row, streamed = args
         count = kind.lanes if kind.itemsize > 1 else 1
         v = Vectors(builder, kind, lanes=count)
@@ -125,7 +125,7 @@ def transpose_tile(
 
 
 @kernel
-def transpose(kind: Any, m: int, n: int, source: int, source_row: int, target: int, target_row: int) -> None:
+def transpose(kind: Kind, m: int, n: int, source: int, source_row: int, target: int, target_row: int) -> None:
     """Bᵀ of m × n entries, in cached pieces; non-temporal stores if B is vector-aligned."""
     size, side = itemsize(kind), _side(kind)
     streamed = target % (side * size) == 0 and target_row % (side * size) == 0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ..annotations import Array
 from ..compile import kernel
 
 #: Record of a vertex: start and number of its neighbours, and its turn. Its capacity ends at the next vertex' start.
@@ -22,8 +23,8 @@ _ONE = np.uint64(1)
 
 @kernel
 def peel(
-    start: Any, heads: Any, inner: int, most: int, searched: int, ends: Any, V: Any, adjacency: Any, first: Any,
-    head: Any, tail: Any, vertex: Any, after: Any,
+    start: Array, heads: Array, inner: int, most: int, searched: int, ends: Array, V: Array, adjacency: Array,
+    first: Array, head: Array, tail: Array, vertex: Array, after: Array,
 ) -> int:  # fmt: skip
     """Eliminate vertices before `inner`: all `ends`, then those with at most `most` neighbours, by degree.
 
@@ -92,7 +93,7 @@ def peel(
 
 
 @njit(inline="always")
-def _wait(v: Any, X: Any, queue: Any, turn: Any, head: Any, tail: Any, vertex: Any, after: Any) -> Any:
+def _wait(v: Any, X: Any, queue: Any, turn: Any, head: Array, tail: Array, vertex: Array, after: Array) -> Any:
     vertex[turn], X.turn = v, turn
     if head[queue] == NONE:
         head[queue] = turn
@@ -103,7 +104,7 @@ def _wait(v: Any, X: Any, queue: Any, turn: Any, head: Any, tail: Any, vertex: A
 
 
 @kernel
-def among_themselves(V: Any, adjacency: Any, rest: Any, place: Any, heads: Any) -> None:
+def among_themselves(V: Array, adjacency: Array, rest: Array, place: Array, heads: Array) -> None:
     """Neighbours of the remaining vertices, concatenated and renumbered."""
     put = np.uint64(0)
     for k in range(len(rest)):
@@ -114,7 +115,9 @@ def among_themselves(V: Any, adjacency: Any, rest: Any, place: Any, heads: Any) 
 
 
 @kernel
-def followed(first: Any, V: Any, adjacency: Any, position: Any, n: int, dense: int, up: Any, size: Any) -> None:
+def followed(
+    first: Array, V: Array, adjacency: Array, position: Array, n: int, dense: int, up: Array, size: Array
+) -> None:
     """Parents and column counts of the eliminated vertices, which come first; −1 for a root."""
     for k in range(len(first)):
         X, least = V[first[k]], n
@@ -125,7 +128,7 @@ def followed(first: Any, V: Any, adjacency: Any, position: Any, n: int, dense: i
 
 
 @kernel
-def freeze(start: Any, heads: Any, low: int, high: int, place: Any, frozen: Any) -> Any:
+def freeze(start: Array, heads: Array, low: int, high: int, place: Array, frozen: Array) -> Any:
     """List the vertices of low … high − 1 with a neighbour before `low`, number the others; returns the list's size.
 
     `frozen` is filled from `low` on, and `place` at the others.
@@ -146,8 +149,8 @@ def freeze(start: Any, heads: Any, low: int, high: int, place: Any, frozen: Any)
 
 @kernel
 def cut_out(
-    start: Any, heads: Any, low: int, high: int, place: Any, frozen: Any, seen: Any, names: Any, halo: Any, begin: Any,
-    adjacency: Any,
+    start: Array, heads: Array, low: int, high: int, place: Array, frozen: Array, seen: Array, names: Array,
+    halo: Array, begin: Array, adjacency: Array,
 ) -> Any:  # fmt: skip
     """Graph of the vertices low … high − 1 not frozen, then their frozen neighbours; returns the number of each.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..annotations import Array
 from ..compile import kernel
 
 
 @kernel
-def remove(tails: Any, heads: Any, out: Any, into: Any, after: Any, before: Any, parent: Any, removed: Any) -> int:
+def remove(
+    tails: Array, heads: Array, out: Array, into: Array, after: Array, before: Array, parent: Array, removed: Array
+) -> int:
     """List the vertices of trees, each before its parent; returns their number. parent[v] stays −1 in the core.
 
     out, into, after, before : zeros; degrees, and XOR of heads and of tails
@@ -38,7 +39,9 @@ def remove(tails: Any, heads: Any, out: Any, into: Any, after: Any, before: Any,
 
 
 @kernel
-def place(tails: Any, heads: Any, parent: Any, number: Any, inner: Any, ends: Any, up: Any, down: Any) -> int:
+def place(
+    tails: Array, heads: Array, parent: Array, number: Array, inner: Array, ends: Array, up: Array, down: Array
+) -> int:
     """Arcs up and down at each tree vertex; the other arcs with renumbered ends; returns the number of others."""
     count = 0
     for e in range(len(tails)):
@@ -55,8 +58,9 @@ def place(tails: Any, heads: Any, parent: Any, number: Any, inner: Any, ends: An
 
 @kernel
 def gather(
-    removed: Any, parent: Any, vertices: Any, label: Any, sources: Any, many: Any, asked: Any, of: Any, ends: Any
-) -> None:
+    removed: Array, parent: Array, vertices: Array, label: Array, sources: Array, many: Array, asked: Array, of: Array,
+    ends: Array,
+) -> None:  # fmt: skip
     """Sources and demand of each vertex including its pendant trees, and of each component.
 
     many, of : zeros; asked : demand of each vertex; ends : decremented at each source
@@ -74,8 +78,8 @@ def gather(
 
 @kernel
 def carry(
-    removed: Any, parent: Any, root: Any, vertices: Any, label: Any, of: Any, many: Any, asked: Any, ends: Any,
-    sums: Any, used: Any, times: Any, far: Any,
+    removed: Array, parent: Array, root: Array, vertices: Array, label: Array, of: Array, many: Array, asked: Array,
+    ends: Array, sums: Array, used: Array, times: Array, far: Array,
 ) -> int:  # fmt: skip
     """Add the sources that reach each vertex, and the flow up and down trees; returns the number of core sources.
 
@@ -100,7 +104,7 @@ def carry(
 
 
 @kernel
-def taken(lengths: Any, inner: Any, up: Any, down: Any, out: Any) -> bool:
+def taken(lengths: Array, inner: Array, up: Array, down: Array, out: Array) -> bool:
     """out ← core arc lengths; whether each tree edge's two lengths sum to more than 0."""
     for k in range(len(inner)):
         out[k] = lengths[inner[k]]
@@ -111,7 +115,7 @@ def taken(lengths: Any, inner: Any, up: Any, down: Any, out: Any) -> bool:
 
 
 @kernel
-def put(carried: Any, inner: Any, up: Any, down: Any, sums: Any, out: Any) -> None:
+def put(carried: Array, inner: Array, up: Array, down: Array, sums: Array, out: Array) -> None:
     for k in range(len(inner)):
         out[inner[k]] = carried[k]
     for k in range(len(up)):

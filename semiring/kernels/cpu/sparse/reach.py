@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..compile import inner, kernel
 
 #: Label of a vertex u, which reaches all of `first` … u, none below `low`. `height`, `depth`: arcs of a longest walk to
@@ -34,7 +35,7 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def group(keys: Any, values: Any, place: Any, grouped: Any, low: int, high: int) -> None:
+def group(keys: Array, values: Array, place: Array, grouped: Array, low: int, high: int) -> None:
     """grouped[place[k]] ← value of key k, of entries low … high − 1 in order; place moves on to the next."""
     for e in range(low, high):
         k = keys[e]
@@ -43,7 +44,7 @@ def group(keys: Any, values: Any, place: Any, grouped: Any, low: int, high: int)
 
 
 @inner
-def _enter(start: Any, low: Any, frames: Any, state: Any, v: Any) -> None:
+def _enter(start: Array, low: Array, frames: Array, state: Array, v: Any) -> None:
     state[1] += 1
     F = frames[state[1]]
     F.vertex, F.found, F.arc = v, state[2], start[v]
@@ -52,7 +53,7 @@ def _enter(start: Any, low: Any, frames: Any, state: Any, v: Any) -> None:
 
 
 @kernel
-def components(start: Any, heads: Any, low: Any, frames: Any, held: Any, state: Any, budget: int) -> bool:
+def components(start: Array, heads: Array, low: Array, frames: Array, held: Array, state: Array, budget: int) -> bool:
     """Search for strong components for `budget` steps; whether that is all.
 
     low : zeros at first; then 2³² − 1 less the number of the component, arcs lead to lower numbers
@@ -91,7 +92,7 @@ def components(start: Any, heads: Any, low: Any, frames: Any, held: Any, state: 
 
 
 @kernel
-def choose(start: Any, begin: Any, sizes: Any, L: Any, bit: int) -> None:
+def choose(start: Array, begin: Array, sizes: Array, L: Array, bit: int) -> None:
     """Labels of vertices alone, a 64th of them; that with most walks of two arcs through it becomes a support."""
     n, support, most = len(L), -1, -1.0
     for v in range(bit * n // BITS, (bit + 1) * n // BITS):
@@ -105,7 +106,7 @@ def choose(start: Any, begin: Any, sizes: Any, L: Any, bit: int) -> None:
 
 
 @kernel
-def ascend(start: Any, heads: Any, L: Any, low: int, high: int) -> None:
+def ascend(start: Array, heads: Array, L: Array, low: int, high: int) -> None:
     """Labels by what vertices low … high − 1 reach, out of those of their heads."""
     for u in range(low, high):
         U = L[u]
@@ -121,7 +122,7 @@ def ascend(start: Any, heads: Any, L: Any, low: int, high: int) -> None:
 
 
 @kernel
-def descend(start: Any, heads: Any, L: Any, low: int, high: int) -> None:
+def descend(start: Array, heads: Array, L: Array, low: int, high: int) -> None:
     """Labels by what reaches the heads of vertices high − 1 … low."""
     for u in range(high - 1, low - 1, -1):
         U = L[u]
@@ -133,7 +134,7 @@ def descend(start: Any, heads: Any, L: Any, low: int, high: int) -> None:
 
 
 @inner
-def _decide(L: Any, u: Any, v: Any) -> int:
+def _decide(L: Array, u: Any, v: Any) -> int:
     """Whether u reaches v: 0, 1, or OPEN. Without branches, so that labels of several pairs load at a time."""
     U, V = L[u], L[v]
     yes = (v <= u) & ((v >= U.first) | ((U.to & V.of) != 0))
@@ -143,14 +144,14 @@ def _decide(L: Any, u: Any, v: Any) -> int:
 
 
 @kernel
-def decide(L: Any, sources: Any, targets: Any, answers: Any) -> None:
+def decide(L: Array, sources: Array, targets: Array, answers: Array) -> None:
     """Answers by the labels alone."""
     for k in range(len(sources)):
         answers[k] = _decide(L, sources[k], targets[k])
 
 
 @inner
-def _search(starts: Any, ends: Any, L: Any, u: Any, v: Any, met: Any, queues: Any) -> Any:
+def _search(starts: Array, ends: Array, L: Array, u: Any, v: Any, met: Array, queues: Array) -> Any:
     """Whether u reaches v, where labels leave it open, and the number of arcs seen; met (zeros) is left as it was."""
     queues[0, 0], queues[1, 0] = u, v
     met[u], met[v] = 1, 2
@@ -181,8 +182,8 @@ def _search(starts: Any, ends: Any, L: Any, u: Any, v: Any, met: Any, queues: An
 
 @kernel
 def search(
-    starts: Any, ends: Any, L: Any, sources: Any, targets: Any, answers: Any, met: Any, queues: Any, first: int,
-    budget: int,
+    starts: Array, ends: Array, L: Array, sources: Array, targets: Array, answers: Array, met: Array, queues: Array,
+    first: int, budget: int,
 ) -> Any:  # fmt: skip
     """Close OPEN answers from the pair `first` on, until about `budget` arcs are seen: the next pair, and arcs."""
     seen = 0
@@ -197,7 +198,7 @@ def search(
 
 
 @kernel
-def spread(start: Any, heads: Any, found: Any, stack: Any, count: int, budget: int) -> int:
+def spread(start: Array, heads: Array, found: Array, stack: Array, count: int, budget: int) -> int:
     """found ← also all that the `count` vertices on the stack reach; the number left there after `budget` steps."""
     for _ in range(budget):
         if not count:
@@ -214,8 +215,8 @@ def spread(start: Any, heads: Any, found: Any, stack: Any, count: int, budget: i
 
 @kernel
 def reduce(
-    starts: Any, ends: Any, L: Any, tails: Any, needed: Any, met: Any, queues: Any, left: int, budget: int
-) -> int:  # fmt: skip
+    starts: Array, ends: Array, L: Array, tails: Array, needed: Array, met: Array, queues: Array, left: int, budget: int
+) -> int:
     """needed[e] ← whether no walk through another head of its tail replaces arc e, from left − 1 down; those left."""
     for e in range(left - 1, -1, -1):
         if budget <= 0:

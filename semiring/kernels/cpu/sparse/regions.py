@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..annotations import Array
 from ..compile import kernel
 
 INNER, ROOT, TOP = 0, 1, 2
@@ -11,8 +10,9 @@ INNER, ROOT, TOP = 0, 1, 2
 
 @kernel
 def regions(
-    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, base: Any, rows: Any, owner: Any, total: Any,
-    most: int, limit: int, deep: Any, kind: Any, low: Any, high: Any, local: Any, own: Any, ahead: Any,
+    parent: Array, child: Array, leaf: Array, first: Array, begin: Array, base: Array, rows: Array, owner: Array,
+    total: Array, most: int, limit: int, deep: Array, kind: Array, low: Array, high: Array, local: Array, own: Array,
+    ahead: Array,
 ) -> int:  # fmt: skip
     """Partition supernodes into regions, runs of neighbouring subtrees, with stack places; returns their number.
 
@@ -69,7 +69,7 @@ def regions(
 
 
 @kernel
-def depths(parent: Any, depth: Any) -> None:
+def depths(parent: Array, depth: Array) -> None:
     for s in range(len(parent) - 1, -1, -1):
         if parent[s] >= 0:
             depth[s] = depth[parent[s]] + 1
@@ -77,8 +77,9 @@ def depths(parent: Any, depth: Any) -> None:
 
 @kernel
 def even_rows(
-    begin: Any, rows: Any, slot: Any, local: Any, labels: Any, start: Any, slots: Any, places: Any, names: Any
-) -> None:
+    begin: Array, rows: Array, slot: Array, local: Array, labels: Array, start: Array, slots: Array, places: Array,
+    names: Array,
+) -> None:  # fmt: skip
     """Slots, places and labels of rows from start[s] on, padded to an even number by repeating the last."""
     for s in range(len(begin) - 1):
         for k in range(start[s], start[s + 1]):

@@ -23,6 +23,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
 from ..vectors import I32, I64, Vectors, compare
@@ -54,13 +55,13 @@ without_value(Lanes)
 
 
 @intrinsic
-def _lanes(typing: Any, width: Any) -> Any:
+def _lanes(typing: Typing, width: Lanes) -> Intrinsic:
     return types.intp(width), lambda context, builder, signature, args: I64(width.lanes)
 
 
 @intrinsic
-def _clear(typing: Any, width: Any, row: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _clear(typing: Typing, width: Lanes, row: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         v = Vectors(builder, width.kind, lanes=width.lanes)
         v.store(v.zero(), args[1])
         return context.get_dummy_value()
@@ -69,8 +70,8 @@ def _clear(typing: Any, width: Any, row: Any) -> Any:
 
 
 @intrinsic
-def _prefetch(typing: Any, width: Any, row: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _prefetch(typing: Typing, width: Lanes, row: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         v = Vectors(builder, width.kind, lanes=width.lanes)
         for offset in range(0, width.lanes * width.kind.itemsize, 64):
             v.prefetch(args[1], offset)
@@ -79,7 +80,7 @@ def _prefetch(typing: Any, width: Any, row: Any) -> Any:
     return types.none(width, types.intp), codegen
 
 
-def _buckets(builder: Any, v: Vectors, entries: Any, order: Any) -> Any:
+def _buckets(builder: Builder, v: Vectors, entries: Value, order: Value) -> Value:
     """Buckets of a vector of entries, int32; `order` is the address of the shifts, followed by the scale."""
     kind, count = v.kind, v.type.count
     floats, shorts = (ir.VectorType(t, count) for t in (ir.FloatType(), I32))
@@ -111,10 +112,10 @@ _FLOAT: Any = _Float()
 
 
 @intrinsic
-def _relax(typing: Any, width: Any, source: Any, target: Any, weight: Any, order: Any) -> Any:
+def _relax(typing: Typing, width: Lanes, source: Type, target: Type, weight: Type, order: Type) -> Intrinsic:
     """D[v, ·] ← D[v, ·] ⊕ D[u, ·] ⊗ w; returns the first bucket of an improved entry, or NONE."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, source, target, weight, order = args
         v = Vectors(builder, width.kind, lanes=width.lanes)
         old = v.load(target)
@@ -144,8 +145,8 @@ def _relax(typing: Any, width: Any, source: Any, target: Any, weight: Any, order
 
 @kernel
 def search(
-    width: Any, state: Any, sources: Any, budget: int, most: int, start: Any, heads: Any, weights: int,
-    panel: int, order: int, bucket: Any, after: Any, before: Any,
+    width: Lanes, state: Array, sources: Array, budget: int, most: int, start: Array, heads: Array, weights: int,
+    panel: int, order: int, bucket: Array, after: Array, before: Array,
 ) -> None:  # fmt: skip
     """Search until no vertex waits up to bucket `most`, or about `budget` arcs have been relaxed.
 
@@ -226,7 +227,7 @@ def search(
 
 
 @kernel
-def preorder(order: Any, parent: Any, size: Any, place: Any) -> None:
+def preorder(order: Array, parent: Array, size: Array, place: Array) -> None:
     """place[v] ← preorder position of v, children in the order given.
 
     Parents precede children in `order`; a root's parent is −1; `size` is workspace.
@@ -250,7 +251,7 @@ def preorder(order: Any, parent: Any, size: Any, place: Any) -> None:
 
 
 @kernel
-def by_tail(tails: Any, start: Any, order: Any) -> None:
+def by_tail(tails: Array, start: Array, order: Array) -> None:
     """order ← arcs sorted by tail (stable counting sort); start (zeros) ← CSR starts."""
     for v in tails:
         start[v + 1] += 1

@@ -12,12 +12,11 @@ are contiguous by source, so that N[u] is the mask of full-vector stores.
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import kernel
 from ..kinds import without_value
 from ..vectors import I32, I64, opaque, short_at
@@ -40,34 +39,34 @@ without_value(Width)
 
 
 class _Rows:
-    def __init__(self, builder: Any, width: Width) -> None:
+    def __init__(self, builder: Builder, width: Width) -> None:
         self.builder, self.width = builder, width
         self.type = ir.VectorType(I64, width.words)
         self.none, self.all = (ir.Constant(self.type, [bits] * width.words) for bits in (0, -1))
 
-    def pointer(self, base: Any, vertex: Any) -> Any:
+    def pointer(self, base: Value, vertex: Value) -> Value:
         address = self.builder.add(base, self.builder.mul(vertex, I64(8 * self.width.words)))
         return self.builder.inttoptr(address, self.type.as_pointer())
 
-    def load(self, base: Any, vertex: Any) -> Any:
+    def load(self, base: Value, vertex: Value) -> Value:
         value = self.builder.load(self.pointer(base, vertex))
         value.align = 8
         return value
 
-    def store(self, value: Any, base: Any, vertex: Any) -> None:
+    def store(self, value: Value, base: Value, vertex: Value) -> None:
         self.builder.store(value, self.pointer(base, vertex)).align = 8
 
-    def any(self, value: Any) -> Any:
+    def any(self, value: Value) -> Value:
         name, b = f"llvm.vector.reduce.or.v{self.width.words}i64", self.builder
         reduce = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(I64, [self.type]), name)
         return b.icmp_signed("!=", b.call(reduce, [value]), I64(0))
 
 
 @intrinsic
-def _push(typing: Any, width: Any, frontier: Any, v: Any, seen: Any, following: Any, u: Any) -> Any:
+def _push(typing: Typing, width: Width, frontier: Type, v: Type, seen: Type, following: Type, u: Type) -> Intrinsic:
     """N[u] ← N[u] | (F[v] & ~S[u]); returns whether these are the first bits of N[u]."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, frontier, v, seen, following, u = args
         rows = _Rows(builder, width)
         fresh = builder.and_(rows.load(frontier, v), builder.xor(rows.load(seen, u), rows.all))
@@ -80,11 +79,12 @@ def _push(typing: Any, width: Any, frontier: Any, v: Any, seen: Any, following: 
 
 @intrinsic
 def _pull(
-    typing: Any, width: Any, frontier: Any, heads: Any, start: Any, stop: Any, seen: Any, following: Any, u: Any
-) -> Any:
+    typing: Typing, width: Width, frontier: Type, heads: Type, start: Type, stop: Type, seen: Type, following: Type,
+    u: Type,
+) -> Intrinsic:  # fmt: skip
     """N[u] ← (| F[v]) & ~S[u] over v in heads[start:stop], until no more can come; returns whether a bit is set."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, frontier, heads, start, stop, seen, following, u = args
         rows = _Rows(builder, width)
         missing = builder.xor(rows.load(seen, u), rows.all)
@@ -113,10 +113,10 @@ def _pull(
 
 
 @intrinsic
-def _settle(typing: Any, width: Any, following: Any, seen: Any, u: Any, out: Any, code: Any) -> Any:
+def _settle(typing: Typing, width: Width, following: Type, seen: Type, u: Type, out: Type, code: Type) -> Intrinsic:
     """S[u] ← S[u] | N[u]; hop counts of N[u] ← `code`, the bits of a number."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         _, following, seen, u, out, code = args
         rows, size = _Rows(builder, width), width.itemsize
         fresh = rows.load(following, u)
@@ -144,8 +144,8 @@ def _settle(typing: Any, width: Any, following: Any, seen: Any, u: Any, out: Any
 
 
 @intrinsic
-def _wipe(typing: Any, width: Any, frontier: Any, v: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+def _wipe(typing: Typing, width: Width, frontier: Type, v: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         rows = _Rows(builder, width)
         rows.store(rows.none, args[1], args[2])
         return context.get_dummy_value()
@@ -155,8 +155,8 @@ def _wipe(typing: Any, width: Any, frontier: Any, v: Any) -> Any:
 
 @kernel
 def levels(
-    width: Any, state: Any, codes: Any, budget: int, start_out: Any, heads: Any, start_in: Any, tails: Any,
-    vertices: Any, frontier: int, following: int, seen: int, out: int,
+    width: Width, state: Array, codes: Array, budget: int, start_out: Array, heads: Array, start_in: Array,
+    tails: Array, vertices: Array, frontier: int, following: int, seen: int, out: int,
 ) -> None:  # fmt: skip
     """Search one level per entry of `codes`, until the frontier is empty or about `budget` arcs have been visited.
 

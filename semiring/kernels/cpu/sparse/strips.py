@@ -14,8 +14,10 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..features import vector_bytes
 from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
+from ..kinds import Kind
 from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
 
 #: Contiguous columns of a panel, computed by one tile.
@@ -24,21 +26,21 @@ STRIP = 4
 
 @kernel
 def sweep_strip(
-    kind: Any, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int,
-    r: int, slots: int, stack: int, l: int, y: int, out: int, labels: int, pitch: int,
+    kind: Kind, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int, r: int, slots: int, stack: int,
+    l: int, y: int, out: int, labels: int, pitch: int,
 ) -> None:  # fmt: skip
     sweep_tile(kind, mirrored, columns, lanes, w, z, d, r, slots, stack, l, y, out, labels, pitch)
 
 
 @kernel
 def climb_strip(
-    kind: Any, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
+    kind: Kind, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
 ) -> None:
     climb_tile(kind, mirrored, columns, lanes, z, r, index, all_z, u)
 
 
 @kernel
-def fill(kind: Any, count: int, target: int, unit: int) -> None:
+def fill(kind: Kind, count: int, target: int, unit: int) -> None:
     """`count` entries ← 0, in full vectors; entry `unit` ← 1, if ≥ 0."""
     clear(kind, count, target)
     if unit >= 0:
@@ -46,11 +48,11 @@ def fill(kind: Any, count: int, target: int, unit: int) -> None:
 
 
 @kernel
-def pair_strip(kind: Any, columns: int, w: int, z: int, d: int, y: int, out: int) -> None:
+def pair_strip(kind: Kind, columns: int, w: int, z: int, d: int, y: int, out: int) -> None:
     store(kind, out, plus(kind, load(kind, out), bilinear(kind, columns, w, z, d, y)))
 
 
-def wide(kind: Any) -> int:
+def wide(kind: Kind) -> int:
     """Vectors of lanes per tile column, all accumulated in registers.
 
     Two if ⊕ is many instructions: with the columns enough to keep the processor busy.
@@ -62,16 +64,16 @@ def wide(kind: Any) -> int:
 
 @intrinsic
 def sweep_tile(
-    typing: Any, kind: Any, mirrored: Any, columns: Any, count: Any, w: Any, z: Any, d: Any,
-    r: Any, slots: Any, stack: Any, l: Any, y: Any, out: Any, labels: Any, pitch: Any,
-) -> Any:  # fmt: skip
+    typing: Typing, kind: Kind, mirrored: Type, columns: Type, count: Type, w: Type, z: Type, d: Type, r: Type,
+    slots: Type, stack: Type, l: Type, y: Type, out: Type, labels: Type, pitch: Type,
+) -> Intrinsic:  # fmt: skip
     """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] ≥ 0 of `out`.
 
     `slots` and `labels` are int32 addresses; rows of z, y and the stack are `lanes` entries, those of `out` `pitch`
     bytes. y may be 0 (null).
     """
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _sweep_generic, signature, args)
         dispatch(builder, kind, _emit_sweep, args[2], args[3:])
@@ -82,11 +84,12 @@ def sweep_tile(
 
 @intrinsic
 def climb_tile(
-    typing: Any, kind: Any, mirrored: Any, columns: Any, count: Any, z: Any, r: Any, index: Any, all_z: Any, u: Any
-) -> Any:
+    typing: Typing, kind: Kind, mirrored: Type, columns: Type, count: Type, z: Type, r: Type, index: Type, all_z: Type,
+    u: Type,
+) -> Intrinsic:  # fmt: skip
     """all_z[index[k]] ← all_z[index[k]] ⊕ z[c] U[c, k] over r rows of the transposed strip and its columns c."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _climb_generic, signature, args)
         dispatch(builder, kind, _emit_climb, args[2], args[3:])
@@ -95,7 +98,7 @@ def climb_tile(
     return types.none(kind, types.boolean, *(types.intp,) * 7), codegen
 
 
-def dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, args: list[Any]) -> None:
+def dispatch(builder: Builder, kind: Kind, emit: Callable[..., None], columns: Value, args: Values) -> None:
     """Switch over tiles by number of columns; optsize, since unrolling would only cost compile time."""
     builder.function.attributes.add("optsize")
     done = builder.append_basic_block("tile_done")
@@ -109,7 +112,7 @@ def dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, a
     builder.position_at_end(done)
 
 
-def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) -> None:
+def _each_group(builder: Builder, kind: Kind, lanes: Value, body: Callable[..., None]) -> None:
     """Loop over all lanes: groups of `wide` vectors, then single vectors, then single lanes."""
     many = wide(kind)
     vectors = builder.sdiv(lanes, I64(kind.lanes))
@@ -124,7 +127,9 @@ def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) 
 
 
 @contextmanager
-def accumulate(builder: Any, count: Any, initial: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+def accumulate(
+    builder: Builder, count: Value, initial: list[Value]
+) -> Iterator[tuple[Value, list[Value], list[Value]]]:
     """Loop over range(count) with carried values: fill the yielded list with successors; it then holds the results."""
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
@@ -145,9 +150,8 @@ def accumulate(builder: Any, count: Any, initial: list[Any]) -> Iterator[tuple[A
 
 
 def _emit_sweep(
-    builder: Any, v: Vectors, vectors: int, columns: int, offset: Any,
-    lanes: Any, w: Any, z: Any, d: Any, r: Any, slots: Any, stack: Any, l: Any,
-    y: Any, out: Any, labels: Any, pitch: Any,
+    builder: Builder, v: Vectors, vectors: int, columns: int, offset: Value, lanes: Value, w: Value, z: Value, d: Value,
+    r: Value, slots: Value, stack: Value, l: Value, y: Value, out: Value, labels: Value, pitch: Value,
 ) -> None:  # fmt: skip
     size = v.kind.itemsize
     width = v.type.count * size
@@ -177,8 +181,8 @@ def _emit_sweep(
 
 
 def _emit_climb(
-    builder: Any, v: Vectors, vectors: int, columns: int, offset: Any,
-    lanes: Any, z: Any, r: Any, index: Any, all_z: Any, u: Any,
+    builder: Builder, v: Vectors, vectors: int, columns: int, offset: Value, lanes: Value, z: Value, r: Value,
+    index: Value, all_z: Value, u: Value,
 ) -> None:  # fmt: skip
     size = v.kind.itemsize
     width = v.type.count * size
@@ -199,8 +203,8 @@ def _emit_climb(
 
 
 def _sweep_generic(
-    kind: Any, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int,
-    r: int, slots: int, stack: int, l: int, y: int, out: int, labels: int, pitch: int,
+    kind: Kind, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int, r: int, slots: int, stack: int,
+    l: int, y: int, out: int, labels: int, pitch: int,
 ) -> None:  # fmt: skip
     size = itemsize(kind)
     row = lanes * size
@@ -221,7 +225,7 @@ def _sweep_generic(
 
 
 def _climb_generic(
-    kind: Any, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
+    kind: Kind, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
 ) -> None:
     size = itemsize(kind)
     row = lanes * size
@@ -237,16 +241,16 @@ def _climb_generic(
 
 
 @part
-def _times(kind: Any, mirrored: bool, x: int, panel: int) -> Any:
+def _times(kind: Kind, mirrored: bool, x: int, panel: int) -> Any:
     """x ⊗ p, or p ⊗ x if mirrored."""
     return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))
 
 
 @intrinsic
-def bilinear(typing: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: Any) -> Any:
+def bilinear(typing: Typing, kind: Kind, columns: Type, w: Type, z: Type, d: Type, y: Type) -> Intrinsic:
     """⊕ z[k] D[k, c] y[c] over w rows and the columns of a strip."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not kind.vector:
             return context.compile_internal(builder, _bilinear_generic, signature, args)
         builder.function.attributes.add("optsize")
@@ -255,7 +259,7 @@ def bilinear(typing: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: An
     return kind.scalar(kind, *(types.intp,) * 5), codegen
 
 
-def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: Any) -> Any:
+def _emit_bilinear(builder: Builder, kind: Kind, columns: Value, w: Value, z: Value, d: Value, y: Value) -> Value:
     size, chains = kind.itemsize, 4  # independent chains of sums hide latency
     full = builder.icmp_signed("==", columns, I64(STRIP))
     four, one = Vectors(builder, kind, lanes=STRIP), Vectors(builder, kind, lanes=1)
@@ -300,7 +304,7 @@ def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any
     return result
 
 
-def _bilinear_generic(kind: Any, columns: int, w: int, z: int, d: int, y: int) -> Any:
+def _bilinear_generic(kind: Kind, columns: int, w: int, z: int, d: int, y: int) -> Any:
     size = itemsize(kind)
     value = zero(kind)
     for c in range(columns):

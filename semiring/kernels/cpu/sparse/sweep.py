@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..annotations import Array
 from ..compile import kernel as own
 from ..intrinsics import jump, kernel, part
 from .strips import STRIP
 
 
 @own
-def ancestors(sources: Any, owner: Any, parent: Any, offset: Any, path: Any) -> Any:
+def ancestors(sources: Array, owner: Array, parent: Array, offset: Array, path: Array) -> Any:
     """Supernodes on the sources' root paths, unordered; returns their number. Their `offset` changes from −1 to 0."""
     found = 0
     for p in sources:
@@ -35,7 +36,7 @@ def ancestors(sources: Any, owner: Any, parent: Any, offset: Any, path: Any) -> 
 
 
 @own
-def places(path: Any, first: Any, offset: Any) -> Any:
+def places(path: Array, first: Array, offset: Array) -> Any:
     """offset[s] ← first column of each supernode of a path among the path's columns; returns their number."""
     columns = 0
     for s in path:
@@ -46,8 +47,8 @@ def places(path: Any, first: Any, offset: Any) -> Any:
 
 @kernel
 def climb(
-    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Any, offset: Any, first: Any, begin: Any,
-    rows: Any, owner: Any, panel: Any, index: Any, up: int, z: int, lanes: int,
+    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Array, offset: Array, first: Array,
+    begin: Array, rows: Array, owner: Array, panel: Array, index: Array, up: int, z: int, lanes: int,
 ) -> None:  # fmt: skip
     """z_R ← z_R ⊕ z_C U for supernodes path[start:stop]; row p of z is place p on the paths.
 
@@ -69,9 +70,9 @@ def climb(
 
 @kernel
 def sweep(
-    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Any, offset: Any,
-    first: Any, child: Any, begin: Any, slot: Any, base: Any, panel: Any, label: Any,
-    down: int, z: int, stack: int, out: int, pitch: int, lanes: int,
+    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Array, offset: Array, first: Array,
+    child: Array, begin: Array, slot: Array, base: Array, panel: Array, label: Array, down: int, z: int, stack: int,
+    out: int, pitch: int, lanes: int,
 ) -> None:  # fmt: skip
     """y_C = z_C D ⊕ y_R L for supernodes path[stop − 1] … path[start]; column p goes to row label[p] of `out`, if any.
 
@@ -99,8 +100,8 @@ def sweep(
 
 @part
 def climb_alone(
-    fill: int, strip: int, size: int, mirrored: bool, p: int, parent: Any, owner: Any, first: Any, begin: Any,
-    slot: Any, base: Any, panel: Any, up: int, z: int,
+    fill: int, strip: int, size: int, mirrored: bool, p: int, parent: Array, owner: Array, first: Array, begin: Array,
+    slot: Array, base: Array, panel: Array, up: int, z: int,
 ) -> None:  # fmt: skip
     """The climb of one source; z is the path from the root."""
     s = owner[p]
@@ -118,9 +119,9 @@ def climb_alone(
 
 @kernel
 def pairs(
-    fill: int, strip: int, meet: int, size: int, start: int, stop: int, sources: Any, targets: Any, parent: Any,
-    owner: Any, first: Any, begin: Any, slot: Any, base: Any, panel: Any, lower: int, upper: int, z: int, y: int,
-    out: int,
+    fill: int, strip: int, meet: int, size: int, start: int, stop: int, sources: Array, targets: Array, parent: Array,
+    owner: Array, first: Array, begin: Array, slot: Array, base: Array, panel: Array, lower: int, upper: int, z: int,
+    y: int, out: int,
 ) -> None:  # fmt: skip
     """out[q] ← out[q] ⊕ A*[sources[q], targets[q]]: climbs z from the source and y from the target, then z_C D y_C.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ..annotations import Array
 from ..compile import kernel
 
 # Hot indices are unsigned: numba tests signed ones for negative values.
@@ -29,7 +30,7 @@ ARC = np.dtype([("arc", np.int32), ("row", np.uint32), ("col", np.uint32)])
 
 
 @kernel
-def tally(values: Any, low: int, high: int, count: Any) -> None:
+def tally(values: Array, low: int, high: int, count: Array) -> None:
     """count[v − low + 2] += occurrences of v among the values, for v of low … high − 1."""
     first, many = np.uint32(low), np.uint32(high - low)
     for e in range(len(values)):
@@ -40,8 +41,8 @@ def tally(values: Any, low: int, high: int, count: Any) -> None:
 
 @kernel
 def neighbours(
-    tails: Any, heads: Any, low: int, high: int, start: Any, adjacency: Any, place: Any, seen: Any
-) -> Any:  # fmt: skip
+    tails: Array, heads: Array, low: int, high: int, start: Array, adjacency: Array, place: Array, seen: Array
+) -> Any:
     """Distinct neighbours of the vertices low … high − 1, without themselves; returns their number.
 
     `start` ← their ends per vertex. place[v − low + 2] is the degree of v in arcs, self-loops counted twice, with one
@@ -73,7 +74,7 @@ def neighbours(
 
 
 @kernel
-def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: Any, found: Any) -> None:
+def grow(start: Array, adjacency: Array, edges: Array, order: Array, place: Array, done: Array, found: Array) -> None:
     """Partition all vertices into parts by breadth-first searches that take turns.
 
     Part p has the places edges[p] … edges[p + 1]. `order` has n + 1 items, the last a scratch; `place` holds n times n.
@@ -115,7 +116,9 @@ def grow(start: Any, adjacency: Any, edges: Any, order: Any, place: Any, done: A
 
 
 @kernel
-def renumber(start: Any, adjacency: Any, order: Any, place: Any, low: int, high: int, begin: Any, found: Any) -> None:
+def renumber(
+    start: Array, adjacency: Array, order: Array, place: Array, low: int, high: int, begin: Array, found: Array
+) -> None:
     """Neighbours of the vertices at places low … high − 1, as places."""
     for k in range(np.uint64(low), np.uint64(high)):
         v, put = np.uint64(order[k]), np.uint64(begin[k])
@@ -125,7 +128,7 @@ def renumber(start: Any, adjacency: Any, order: Any, place: Any, low: int, high:
 
 
 @kernel
-def tree(start: Any, adjacency: Any, permutation: Any, position: Any, parent: Any, ancestor: Any) -> None:
+def tree(start: Array, adjacency: Array, permutation: Array, position: Array, parent: Array, ancestor: Array) -> None:
     """Parents in the elimination tree; `parent` and `ancestor` hold −1."""
     for k in range(len(permutation)):
         v = permutation[k]
@@ -141,8 +144,8 @@ def tree(start: Any, adjacency: Any, permutation: Any, position: Any, parent: An
 
 @kernel
 def counts(
-    start: Any, adjacency: Any, permutation: Any, position: Any, dense: int, post: Any, parent: Any, delta: Any,
-    ancestor: Any, begin: Any, reached: Any, leaf: Any,
+    start: Array, adjacency: Array, permutation: Array, position: Array, dense: int, post: Array, parent: Array,
+    delta: Array, ancestor: Array, begin: Array, reached: Array, leaf: Array,
 ) -> None:  # fmt: skip
     """delta ← column counts, diagonal included; the last `dense` columns become a path of the tree.
 
@@ -192,7 +195,7 @@ def counts(
 
 
 @kernel
-def postorder(parent: Any, size: Any, place: Any, end: Any) -> None:
+def postorder(parent: Array, size: Array, place: Array, end: Array) -> None:
     """place ← postorder, subtrees contiguous; size, n + 1 ones at first, ← subtree sizes; n: parent of all roots."""
     n = len(parent)
     for v in range(n):
@@ -206,7 +209,7 @@ def postorder(parent: Any, size: Any, place: Any, end: Any) -> None:
 
 @kernel
 def in_postorder(
-    low: int, high: int, parent: Any, counts: Any, size: Any, place: Any, C: Any, up: Any, post: Any
+    low: int, high: int, parent: Array, counts: Array, size: Array, place: Array, C: Array, up: Array, post: Array
 ) -> None:
     """Records of columns low … high − 1, and their parents (n for none), in postorder."""
     n, none = len(parent), np.uint32(len(parent))
@@ -220,8 +223,8 @@ def in_postorder(
 
 @kernel
 def supernodes(
-    order: Any, dense: int, narrow: int, zeros: float, C: Any, up: Any, post: Any, alone: Any, number: Any,
-    permutation: Any, first: Any, above: Any, height: Any,
+    order: Array, dense: int, narrow: int, zeros: float, C: Array, up: Array, post: Array, alone: Array, number: Array,
+    permutation: Array, first: Array, above: Array, height: Array,
 ) -> int:  # fmt: skip
     """Merge columns into fundamental and relaxed supernodes; returns their number.
 
@@ -274,7 +277,7 @@ def supernodes(
 
 
 @njit(inline="always")
-def _join(c: Any, p: Any, C: Any, post: Any, last: Any, narrow: Any, zeros: Any) -> Any:
+def _join(c: Any, p: Any, C: Array, post: Array, last: Any, narrow: Any, zeros: Any) -> Any:
     """Merge c's columns before those of its parent p if that adds few zeros; returns 1 if merged, else 0."""
     X, P = C[c], C[p]
     w = np.int64(X.width) + np.int64(P.width)
@@ -288,7 +291,7 @@ def _join(c: Any, p: Any, C: Any, post: Any, last: Any, narrow: Any, zeros: Any)
 
 
 @kernel
-def paths(parent: Any, w: Any, r: Any, pairs: Any, columns: Any, from_children: Any) -> Any:
+def paths(parent: Array, w: Array, r: Array, pairs: Array, columns: Array, from_children: Array) -> Any:
     """Pairs and columns of the heaviest root path, and the maximum size of the update stack.
 
     `from_children` (zeros) sums the updates of each supernode's children.
@@ -313,8 +316,9 @@ def paths(parent: Any, w: Any, r: Any, pairs: Any, columns: Any, from_children: 
 
 @kernel
 def rows(
-    low: int, high: int, start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any, S: Any, rows: Any
-) -> None:
+    low: int, high: int, start: Array, adjacency: Array, permutation: Array, position: Array, owner: Array, S: Array,
+    rows: Array,
+) -> None:  # fmt: skip
     """Append columns low … high − 1 to R of every supernode on the tree paths from their lower neighbours.
 
     Rows are ascending if lower columns go first.
@@ -332,7 +336,7 @@ def rows(
 
 
 @kernel
-def relatives(parent: Any, begin: Any, child: Any, sibling: Any, update: Any, leaf: Any) -> None:
+def relatives(parent: Array, begin: Array, child: Array, sibling: Array, update: Array, leaf: Array) -> None:
     """First child and next sibling (hold −1), first node of each subtree, and place of each update on a stack."""
     for s in range(len(parent) - 1, -1, -1):
         if parent[s] >= 0:
@@ -348,7 +352,7 @@ def relatives(parent: Any, begin: Any, child: Any, sibling: Any, update: Any, le
 
 @kernel
 def places(
-    low: int, high: int, first: Any, parent: Any, begin: Any, rows: Any, local: Any, slot: Any, base: Any
+    low: int, high: int, first: Array, parent: Array, begin: Array, rows: Array, local: Array, slot: Array, base: Array
 ) -> None:
     """Places of the rows of supernodes low … high − 1 in their parents' fronts, columns first.
 
@@ -376,7 +380,7 @@ def places(
 
 
 @kernel
-def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool, position: Any) -> None:
+def diagonal(first: Array, panel: Array, high: Array, strip: int, padded: bool, position: Array) -> None:
     """Position of the diagonal of each D, by column, in panels of `high` rows in strips of `strip` columns.
 
     The last strip of a panel is full width if padded, else narrowed.
@@ -390,7 +394,7 @@ def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool, positi
 
 
 @kernel
-def owners(tails: Any, heads: Any, position: Any, owner: Any, of: Any) -> None:
+def owners(tails: Array, heads: Array, position: Array, owner: Array, of: Array) -> None:
     """of ← supernode of each arc: the owner of its lower end."""
     for e in range(len(tails)):
         of[e] = owner[min(position[tails[e]], position[heads[e]])]
@@ -398,8 +402,8 @@ def owners(tails: Any, heads: Any, position: Any, owner: Any, of: Any) -> None:
 
 @kernel
 def arcs(
-    tails: Any, heads: Any, position: Any, of: Any, first: Any, begin: Any, rows: Any, low: int, high: int, start: Any,
-    base: int, found: Any, place: Any, arc: Any, row: Any, col: Any,
+    tails: Array, heads: Array, position: Array, of: Array, first: Array, begin: Array, rows: Array, low: int,
+    high: int, start: Array, base: int, found: Array, place: Array, arc: Array, row: Array, col: Array,
 ) -> None:  # fmt: skip
     """Arcs of the supernodes low … high − 1, and the place of each in its front.
 

@@ -5,16 +5,15 @@ See semiring/kernels/cuda/sparse/flows.cu. Entries (k, c) of F are numbered as i
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..annotations import Array
 from ..compile import kernel
 from .regions import TOP
 
 
 @kernel
 def subtrees(
-    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, total: Any, most: int, limit: int, alone: int,
-    deep: Any, kind: Any, low: Any, high: Any,
+    parent: Array, child: Array, leaf: Array, first: Array, begin: Array, total: Array, most: int, limit: int,
+    alone: int, deep: Array, kind: Array, low: Array, high: Array,
 ) -> int:  # fmt: skip
     """Regions as in `regions.regions`, with all path columns on the stack but the lowest four of a leaf.
 
@@ -45,7 +44,7 @@ def subtrees(
 
 
 @kernel
-def parts(parent: Any, kind: Any, tier: Any, part: Any, root: Any, above: Any, tier_of: Any) -> int:
+def parts(parent: Array, kind: Array, tier: Array, part: Array, root: Array, above: Array, tier_of: Array) -> int:
     """Parts above the regions: connected supernodes of one tier; the first part has all roots; part −1 is in regions.
 
     root, above, tier_of : per part: uppermost supernode, parent part or −1, tier
@@ -69,8 +68,8 @@ def parts(parent: Any, kind: Any, tier: Any, part: Any, root: Any, above: Any, t
 
 @kernel
 def paths(
-    first: Any, begin: Any, rows: Any, base: Any, parent: Any, leaf: Any, place: Any, above: Any, lowest: Any,
-    climbed: Any, lists: Any,
+    first: Array, begin: Array, rows: Array, base: Array, parent: Array, leaf: Array, place: Array, above: Array,
+    lowest: Array, climbed: Array, lists: Array,
 ) -> None:  # fmt: skip
     """Per column: place on the path from the root, next column above, lowest below, and start of its entries.
 
@@ -97,8 +96,8 @@ def paths(
 
 @kernel
 def strips(
-    listed: Any, first: Any, begin: Any, rows: Any, columns: Any, begun: Any, lists: Any, corner: Any, entries: Any,
-    met: Any,
+    listed: Array, first: Array, begin: Array, rows: Array, columns: Array, begun: Array, lists: Array, corner: Array,
+    entries: Array, met: Array,
 ) -> None:  # fmt: skip
     """Supernodes as listed, in strips of four columns, with the rows above.
 
@@ -131,8 +130,8 @@ def strips(
 
 @kernel
 def walked(
-    first: Any, begin: Any, rows: Any, base: Any, parent: Any, child: Any, low: Any, high: Any, root: Any,
-    regions: Any, roots: Any, listed: Any, units: Any, numbered: Any,
+    first: Array, begin: Array, rows: Array, base: Array, parent: Array, child: Array, low: Array, high: Array,
+    root: Array, regions: Array, roots: Array, listed: Array, units: Array, numbered: Array,
 ) -> tuple[int, int]:  # fmt: skip
     """Regions by strips, lowest first, with their processing order; returns the numbers of roots and strips.
 
@@ -181,8 +180,9 @@ def walked(
 
 @kernel
 def slots(
-    listed: Any, first: Any, begin: Any, rows: Any, base: Any, places: Any, root: Any, met: Any, place: Any
-) -> None:
+    listed: Array, first: Array, begin: Array, rows: Array, base: Array, places: Array, root: Array, met: Array,
+    place: Array,
+) -> None:  # fmt: skip
     """place ← stack place, within its region, of column `met` of each item of `strips`; `places`: on the root path."""
     x = 0
     for i in range(len(listed)):

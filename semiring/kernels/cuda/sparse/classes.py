@@ -104,7 +104,7 @@ class PartLanes:
 
     @property
     def table(self) -> Any:
-        """Records of all parts, `Part` in flows.cu; uint8, on the device."""
+        """Records of all parts, `Part` in flows_lanes.inl; uint8, on the device."""
         import cupy
 
         if self._table is None:

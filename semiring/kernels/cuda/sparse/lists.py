@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .counted import Numbers
     from .layout import Layout
 
-#: A part of the tree: `Part` in flows.cu.
+#: A part of the tree: `Part` in flows_lanes.inl.
 PART = np.dtype(
     [
         *((name, np.uint64) for name in ("Y", "G", "taken", "partial", "starts", "origs", "members", "times")),
@@ -53,7 +53,7 @@ class Lists:
         counts, parts = np.diff(told[: len(spans)]), len(layout.part_strips)
         ends, regions = np.split(told[len(spans) :], [parts])
         ends, regions = ends - told[1], regions.reshape(-1, 2)
-        # First item and sum of each part, and their number: `Part` in flows.cu.
+        # First item and sum of each part, and their number: `Part` in flows_lanes.inl.
         known = self.known = np.zeros(len(layout.parts.above) + (not layout.classes), PART)
         known["item"][: parts - 1], self.items = ends[:-1], np.diff(ends)
         known["sum"][: parts - 1] = 8 * layout.part_strips[:-1] + 4 * ends[:-1]
