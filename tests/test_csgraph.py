@@ -17,6 +17,7 @@ from apsp import csgraph
 from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
 from apsp.csgraph.potentials import potentials
+from apsp.generate import road_like
 from apsp.road.engines import elimination, structures
 
 inf, nan = np.inf, np.nan
@@ -731,7 +732,7 @@ def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch
 def test_rows_of_a_graph_asked_again_and_again_get_its_structure(monkeypatch):
     """Once searches have taken as long as its analysis would; where they stay faster, they go on."""
     monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
-    roads, islands = apsp.generate.road_like(2000, seed=1), [some(40, 3, seed) for seed in range(50)]
+    roads, islands = road_like(2000, seed=1), [some(40, 3, seed) for seed in range(50)]
     weights = np.random.default_rng(0).integers(1, 9, len(roads.rows)).astype(float)
     oneway = sparse.coo_array((weights, (roads.rows, roads.cols)), shape=(2000, 2000))
     A = (oneway + oneway.T).tocsr()

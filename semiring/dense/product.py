@@ -201,16 +201,12 @@ def product_shape(A: Array, B: Array) -> tuple[int, ...]:
 
 def common(operands: Sequence[Array], s: Semiring, dtype: DType, *, where: str) -> list[Array]:
     """Operands in one dtype of the semiring; DTypeError if they lie on CPU and GPU, or no dtype holds them."""
-    first = operands[0]
-    if any(isinstance(X, np.ndarray) != isinstance(first, np.ndarray) for X in operands):
+    if len({isinstance(X, np.ndarray) for X in operands}) > 1:
         raise DTypeError(f"{where}: operands must be all NumPy or all CuPy arrays, got some of each.")
-    if dtype is None and first.dtype in dtypes.of(s) and all(X.dtype == first.dtype for X in operands):
+    found = {X.dtype for X in operands}
+    natural = found.pop() if len(found) == 1 else np.result_type(*found)
+    if dtype is None and not found and natural in dtypes.of(s):
         return list(operands)
     if s.dtypes != ("bool",):
-        natural = (
-            first.dtype
-            if all(X.dtype == first.dtype for X in operands)
-            else np.result_type(*(X.dtype for X in operands))
-        )
         dtype = dtypes.resolve(s, dtype, natural, where=where)
     return [conform(X, s, dtype, where=where) for X in operands]

@@ -86,7 +86,7 @@ class Contraction:
     def pairs(self) -> int:
         return sum(step.pairs for step in self.steps)
 
-    @property
+    @cached_property
     def of_products(self) -> bool:
         """Whether all steps are matrix products, so that every entry of every operand counts in the result."""
         return all(step.way == "product" for step in self.steps) and all(map(all, self.shapes))
@@ -311,11 +311,13 @@ def evaluated(
         exact = [widened(X, wide, s) for X in arrays]
         found = evaluated(subscripts, exact, s, order=order, device=device, threads=threads)
         return narrowed(found, arrays[0].dtype, out)
-    result = to_device(contracted(plan, [to_device(X, place) for X in arrays], Arrays(s, threads)), home)
-    if later and not (np.minimum.reduce(result, None) > -math.inf and np.maximum.reduce(result, None) < math.inf):
-        check(arrays, s)
+    there = arrays if place == home else [to_device(X, place) for X in arrays]
+    result = contracted(plan, there, Arrays(s, threads))
+    result = result if place == home else to_device(result, home)
     if len(operands) == 1 or (out is None and not result.flags.c_contiguous):  # copied to C order
         result = module(result).array(result, order="C")
+    if later and not math.isfinite(np.vdot(result, result)):  # or a square overflows
+        check(arrays, s)
     if out is None:
         return result
     out[...] = result

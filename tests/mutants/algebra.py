@@ -375,8 +375,8 @@ MUTANTS = [
     Mutant(
         "einsum-result-infinite",
         "semiring/tensors/contraction.py",
-        " and np.maximum.reduce(result, None) < math.inf):",
-        "):",
+        "not math.isfinite(np.vdot(result, result)):",
+        "math.isnan(np.vdot(result, result)):",
         "tests/test_einsum.py::test_an_entry_outside_plus_times_is_refused_wherever_it_stands",
         "An infinite entry makes the result infinite, or NaN, and only the latter is looked for.",
     ),
