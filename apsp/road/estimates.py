@@ -152,17 +152,9 @@ def uniting(pairs: int) -> float:
 
 
 def elimination(
-    cost: Cost,
-    n: int,
-    arcs: int,
-    lines: int,
-    itemsize: int,
-    *,
-    threads: int = 1,
-    vector: float = 1.0,
-    known: bool = False,
-    orders: int = 1,
-) -> Estimate:
+    cost: Cost, n: int, arcs: int, lines: int, itemsize: int, *, threads: int = 1, vector: float = 1.0,
+    known: bool = False, orders: int = 1,
+) -> Estimate:  # fmt: skip
     """Elimination and `lines` of n rows; `vector` is the rate of steps; `known` skips analysis of `orders` orders."""
     cpu = rates.processor
     large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
@@ -230,16 +222,9 @@ def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
 
 
 def search(
-    n: int,
-    arcs: int,
-    method: str,
-    *,
-    reach: float = 1.0,
-    levels: float = 0,
-    width: float = math.inf,
-    followed: float = 1.0,
-    spread: float = 1.0,
-) -> float:
+    n: int, arcs: int, method: str, *, reach: float = 1.0, levels: float = 0, width: float = math.inf,
+    followed: float = 1.0, spread: float = 1.0,
+) -> float:  # fmt: skip
     """Seconds of one SciPy search reaching a share of a graph with about 2 · `levels` levels of this width.
 
     `followed` arcs lead to a vertex: beyond two they decrease no distance; similar weights (`spread`) decrease fewer.
@@ -273,17 +258,9 @@ def _beyond(n: float, slope: float, cached: float | None = None) -> float:
 
 
 def searches(
-    n: int,
-    arcs: int,
-    lines: int,
-    columns: int,
-    itemsize: int,
-    method: str,
-    *,
-    ordered: bool = False,
-    compressed: bool = False,
-    **near: float,
-) -> Estimate:
+    n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str, *, ordered: bool = False,
+    compressed: bool = False, **near: float,
+) -> Estimate:  # fmt: skip
     """SciPy's searches from `lines` vertices, `columns` of each row stored; arcs `ordered`, or its CSR matrix.
 
     `near` are the options of `search`.
@@ -299,16 +276,9 @@ def searches(
 
 
 def relaxing(
-    n: int,
-    arcs: int,
-    lines: int,
-    itemsize: int,
-    relaxed: float,
-    followed: float = 1.0,
-    *,
-    tried: bool = True,
+    n: int, arcs: int, lines: int, itemsize: int, relaxed: float, followed: float = 1.0, *, tried: bool = True,
     hubs: bool = False,
-) -> float:
+) -> float:  # fmt: skip
     """Seconds of searches by weight from `lines` vertices on one thread, where four together relax `relaxed` arcs.
 
     `followed` arcs lead to a vertex near a source; where most close cycles (plane, space), distant sources do not meet.
@@ -351,18 +321,9 @@ def in_shallow_tree(n: int, arcs: int, reach: float, levels: float) -> float:
 
 
 def lanes(
-    n: int,
-    arcs: int,
-    lines: int,
-    columns: int,
-    itemsize: int,
-    relaxed: float,
-    *,
-    threads: int = 1,
-    rounds: int = 0,
-    ordered: bool = False,
-    **met: Any,
-) -> Estimate:
+    n: int, arcs: int, lines: int, columns: int, itemsize: int, relaxed: float, *, threads: int = 1, rounds: int = 0,
+    ordered: bool = False, **met: Any,
+) -> Estimate:  # fmt: skip
     """Searches by weight from `lines` vertices, `columns` of each row kept.
 
     `rounds` over all arcs come first, as for potentials; `ordered`: arcs are sorted; `met` as in `relaxing`.

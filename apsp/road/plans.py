@@ -157,16 +157,9 @@ class Plan:
 
 @lru_cache(256, typed=True)
 def make_plan(
-    n: int,
-    semiring: Semiring,
-    ops: Backend,
-    *,
-    schedule: str = "auto",
-    block: int | None = None,
-    in_place: bool = False,
-    copies: int = 0,
-    after: int = 0,
-) -> Plan:
+    n: int, semiring: Semiring, ops: Backend, *, schedule: str = "auto", block: int | None = None,
+    in_place: bool = False, copies: int = 0, after: int = 0,
+) -> Plan:  # fmt: skip
     """Choose schedule and block for n vertices on a backend, and estimate memory and time.
 
     `in_place`: the matrix is the caller's, or counted already. `copies` are bytes beside matrix and workspace, `after`

@@ -160,16 +160,9 @@ def on_device_of(source: Input) -> AbstractContextManager[Any]:
 
 
 def take(
-    A: Array,
-    s: Semiring,
-    request: Request,
-    *,
-    dtype: DType,
-    overwrite: bool,
-    unweighted: bool,
-    nulls: Nulls,
+    A: Array, s: Semiring, request: Request, *, dtype: DType, overwrite: bool, unweighted: bool, nulls: Nulls,
     where: str,
-) -> Intake:
+) -> Intake:  # fmt: skip
     """The input in the computing dtype; ValueError if it is to be overwritten and cannot be."""
     if overwrite and nulls:
         raise ValueError(

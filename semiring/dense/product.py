@@ -30,16 +30,9 @@ _last: dict[tuple[Semiring, np.dtype], bool] = {}
 
 
 def multiplied(
-    A: Array,
-    B: Array,
-    s: Semiring,
-    out: Array = None,
-    *,
-    accumulate: bool = False,
-    dtype: DType = None,
-    device: str | None = None,
-    threads: int | None = None,
-) -> Array:
+    A: Array, B: Array, s: Semiring, out: Array = None, *, accumulate: bool = False, dtype: DType = None,
+    device: str | None = None, threads: int | None = None,
+) -> Array:  # fmt: skip
     """`matmul` of NumPy or CuPy arrays, into `out` or new memory on A's device."""
     shape = product_shape(A, B)
     A, B = common((A, B), s, dtype, where="matmul")

@@ -20,16 +20,9 @@ Worker = Callable[[np.ndarray, Any], None]
 
 
 def batches(
-    workers: Sequence[Worker],
-    wanted: np.ndarray,
-    n: int,
-    dtype: np.dtype,
-    batch: int,
-    block: int,
-    *,
-    rank: np.ndarray | None = None,
-    window: int = 0,
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    workers: Sequence[Worker], wanted: np.ndarray, n: int, dtype: np.dtype, batch: int, block: int, *,
+    rank: np.ndarray | None = None, window: int = 0,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:  # fmt: skip
     """Stream blocks (sources (k,), rows (k, n)), k ≤ block, in the order of `wanted`.
 
     Each call takes `batch` sources; with `rank`, those of neighbouring ranks. At least `window` rows are computed

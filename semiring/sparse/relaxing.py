@@ -30,15 +30,9 @@ class Search:
     """Workspace of one thread's searches."""
 
     def __init__(
-        self,
-        searches: Searches,
-        graph: _Graph,
-        lanes: int,
-        delays: np.ndarray | None,
-        furthest: float,
-        *,
+        self, searches: Searches, graph: _Graph, lanes: int, delays: np.ndarray | None, furthest: float, *,
         restored: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         form, n = searches._form, searches.n
         dtype = form.weights.dtype
         self.n, self.graph, self.lanes, self.delays, self.furthest = n, graph, lanes, delays, furthest

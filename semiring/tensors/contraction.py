@@ -285,16 +285,9 @@ def _sizes(inputs: list[str], shapes: Sequence[tuple[int, ...]], subscripts: str
 
 
 def evaluated(
-    subscripts: str,
-    operands: Sequence[Array],
-    s: Semiring,
-    *,
-    order: Any = "auto",
-    out: Array = None,
-    dtype: DType = None,
-    device: str | None = None,
-    threads: int | None = None,
-) -> Matrix:
+    subscripts: str, operands: Sequence[Array], s: Semiring, *, order: Any = "auto", out: Array = None,
+    dtype: DType = None, device: str | None = None, threads: int | None = None,
+) -> Matrix:  # fmt: skip
     """`einsum` of NumPy or CuPy arrays, into `out` or new memory on their device."""
     arrays = common(operands, s, dtype, where="einsum")
     plan = planned(subscripts, [X.shape for X in arrays], s, arrays[0].dtype, order)

@@ -74,15 +74,9 @@ def image(ax: Axes, values: np.ndarray, labels: Sequence[Label], steps: Sequence
 
 
 def network(
-    ax: Axes,
-    xy: np.ndarray,
-    edges: tuple[np.ndarray, np.ndarray],
-    labels: Mapping[int, Label],
-    steps: Sequence[int],
-    title: str,
-    values: tuple[str, np.ndarray] | None = None,
-    carried: tuple[str, np.ndarray] | None = None,
-) -> None:
+    ax: Axes, xy: np.ndarray, edges: tuple[np.ndarray, np.ndarray], labels: Mapping[int, Label], steps: Sequence[int],
+    title: str, values: tuple[str, np.ndarray] | None = None, carried: tuple[str, np.ndarray] | None = None,
+) -> None:  # fmt: skip
     """Draw vertices at `xy` (n, 2) unless NaN, edges, and a path over them.
 
     `values` are the label of the colour bar and a number per vertex, grey if not finite; `carried` the same per edge,

@@ -17,17 +17,9 @@ def is_differentiated(A: Array) -> bool:
 
 
 def differentiable(
-    A: Array,
-    semiring: str | Semiring,
-    *,
-    schedule: str,
-    block: int | None,
-    threads: int | None,
-    ties: str,
-    steps: bool,
-    null_value: NullValue,
-    **others: Any,
-) -> Array:
+    A: Array, semiring: str | Semiring, *, schedule: str, block: int | None, threads: int | None, ties: str,
+    steps: bool, null_value: NullValue, **others: Any,
+) -> Array:  # fmt: skip
     """`apsp.closure` with a gradient; ValueError for options other than these."""
     if steps:
         raise ValueError(

@@ -115,17 +115,9 @@ def first_line(text: bytes) -> tuple[bytes, int, bytes]:
 
 
 def numbered(
-    source: Source,
-    body: bytes,
-    n: int,
-    promised: int,
-    *,
-    shape: str,
-    widths: Sequence[int] = (3,),
-    base: int = 1,
-    what: str = "edges",
-    hint: str = "",
-) -> Graph:
+    source: Source, body: bytes, n: int, promised: int, *, shape: str, widths: Sequence[int] = (3,), base: int = 1,
+    what: str = "edges", hint: str = "",
+) -> Graph:  # fmt: skip
     """`promised` edges between vertices base … base + n − 1, by `columns`; `what` and `hint` are for errors."""
     found, last = columns(source, body, shape=shape, widths=widths), base + n - 1
     outside = (found.rows < base) | (found.rows > last) | (found.cols < base) | (found.cols > last)

@@ -306,17 +306,9 @@ def _saturates(question: Question) -> bool:
 
 
 def offer(
-    question: Question,
-    estimate: Estimate,
-    schedule: str,
-    note: str = "",
-    *,
-    pairs: int | None = None,
-    panels: int = 0,
-    block: int = BLOCK,
-    in_place: bool = False,
-    table: int = 0,
-) -> Estimate:
+    question: Question, estimate: Estimate, schedule: str, note: str = "", *, pairs: int | None = None, panels: int = 0,
+    block: int = BLOCK, in_place: bool = False, table: int = 0,
+) -> Estimate:  # fmt: skip
     """An estimate for an engine without a matrix, including memory for results made at once.
 
     `pairs` counts the work until the first distance (default: all), `panels` bytes of workspace, `block` rows found

@@ -54,17 +54,9 @@ class Eliminated(Engine):
     _weights: np.ndarray | None = None
 
     def __init__(
-        self,
-        analysis: Analysis,
-        weights: np.ndarray,
-        semiring: Semiring,
-        threads: int | None = None,
-        order: Any = "auto",
-        *,
-        check: bool = True,
-        potential: np.ndarray | None = None,
-        device: str = "cpu",
-    ) -> None:
+        self, analysis: Analysis, weights: np.ndarray, semiring: Semiring, threads: int | None = None,
+        order: Any = "auto", *, check: bool = True, potential: np.ndarray | None = None, device: str = "cpu",
+    ) -> None:  # fmt: skip
         self.analysis, self.semiring, self.threads = analysis, semiring, threads
         self.order, self.potential, self.device = order, potential, device
         self._weights = None if potential is None else weights

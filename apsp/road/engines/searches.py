@@ -46,19 +46,10 @@ class Relaxed(Engine):
     repeats = True
 
     def __init__(
-        self,
-        arcs: Array,
-        n: int,
-        semiring: Semiring,
-        dtype: np.dtype,
-        threads: int | None = None,
-        limit: float | None = None,
-        labels: object = None,
-        potential: np.ndarray | None = None,
-        device: str = "cpu",
-        *,
+        self, arcs: Array, n: int, semiring: Semiring, dtype: np.dtype, threads: int | None = None,
+        limit: float | None = None, labels: object = None, potential: np.ndarray | None = None, device: str = "cpu", *,
         backwards: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._given, self.semiring, self.threads, self.searched, self.device = arcs, semiring, threads, dtype, device
         self.shape, self.dtype = (n, n), (arcs.data if hasattr(arcs, "indptr") else arcs[2]).dtype
         self.furthest, self._labels = limit, range(n) if labels is None else labels

@@ -82,16 +82,9 @@ class Mixed(Arrays):
 
 
 def evaluated(
-    subscripts: str,
-    operands: Sequence[Matrix],
-    s: Semiring,
-    *,
-    order: Any,
-    out: Matrix,
-    dtype: DType,
-    device: str | None,
-    threads: int | None,
-) -> Matrix:
+    subscripts: str, operands: Sequence[Matrix], s: Semiring, *, order: Any, out: Matrix, dtype: DType,
+    device: str | None, threads: int | None,
+) -> Matrix:  # fmt: skip
     """`einsum` with sparse operands; sparse where the result is a product of two sparse matrices.
 
     Raises ShapeError for anything but products, transpositions and sums of sparse matrices, or if `out` is passed.

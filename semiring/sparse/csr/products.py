@@ -32,19 +32,10 @@ HINT = "Use a smaller dtype, or multiply in parts."
 
 
 def multiplied(
-    A: Matrix,
-    B: Matrix,
-    s: Semiring,
-    out: Matrix = None,
-    *,
-    mask: Matrix = None,
-    complement: bool = False,
-    accumulate: bool = False,
-    dtype: DType = None,
-    device: str | None = None,
-    threads: int | None = None,
+    A: Matrix, B: Matrix, s: Semiring, out: Matrix = None, *, mask: Matrix = None, complement: bool = False,
+    accumulate: bool = False, dtype: DType = None, device: str | None = None, threads: int | None = None,
     where: str = "matmul",
-) -> Matrix:
+) -> Matrix:  # fmt: skip
     """`matmul` with a sparse operand: sparse if both are, else of the dense operand's kind."""
     if mask is None and out is None and (y := _with_vector(A, B, s, dtype, device, threads, where)) is not None:
         return y

@@ -118,16 +118,9 @@ class Launches:
             self.multiply(tile, C, A, B, accumulate=accumulate)
 
     def multiply(
-        self,
-        tile: tiles.Tile,
-        C: Matrix,
-        A: Matrix,
-        B: Matrix,
-        *,
-        accumulate: bool,
-        unsplit: bool = False,
+        self, tile: tiles.Tile, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, unsplit: bool = False,
         batch: tuple[int, int, int, int] = (1, 0, 0, 0),
-    ) -> None:
+    ) -> None:  # fmt: skip
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
 
         Partial waves are split along k (split-K), see `tiles.splits`, unless `unsplit` or B's rows are unaligned.

@@ -144,16 +144,9 @@ class Searches:
     """
 
     def __init__(
-        self,
-        form: Form,
-        start: Array,
-        heads: Array,
-        weights: Array,
-        scale: float,
-        shift: np.ndarray | None = None,
-        known: np.ndarray | None = None,
-        segments: int | None = None,
-    ) -> None:
+        self, form: Form, start: Array, heads: Array, weights: Array, scale: float, shift: np.ndarray | None = None,
+        known: np.ndarray | None = None, segments: int | None = None,
+    ) -> None:  # fmt: skip
         import cupy
 
         self.form, self.scale, self.number, self.n = form, scale, gpu.current(), len(start) - 1
