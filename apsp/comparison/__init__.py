@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -124,22 +123,12 @@ def compare(
     return Comparison(s.name, problem.dtype.name, tuple(rows))
 
 
-class Contenders(TypedDict, total=False):
-    """Options that say what is compared."""
-
-    schedules: Iterable[str] | None
-    kernels: bool
-    devices: Sequence[str] | None
-    threads: int | Sequence[int] | None
-    block: int | Sequence[int] | None
-
-
 def _contenders(
-    schedules: Iterable[str] | None = None,
-    kernels: bool = False,
-    devices: Sequence[str] | None = None,
-    threads: int | Sequence[int] | None = None,
-    block: int | Sequence[int] | None = None,
+    schedules: Iterable[str] | None,
+    kernels: bool,
+    devices: Sequence[str] | None,
+    threads: int | Sequence[int] | None,
+    block: int | Sequence[int] | None,
 ) -> list[Contender]:
     if not kernels:
         return measure.contenders(schedules, devices, threads, block)
@@ -158,10 +147,14 @@ def compare_sizes(
     semiring: str | Semiring = "min_plus",
     dtype: DType = None,
     seed: int = 0,
+    schedules: Iterable[str] | None = None,
+    kernels: bool = False,
+    devices: Sequence[str] | None = None,
+    threads: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
     limit: float = 30.0,
     repeats: int | None = None,
     callback: Callable[[int, int], None] | None = None,
-    **contenders: Unpack[Contenders],
 ) -> Comparison:
     """`compare` on random graphs or cycles of several sizes, to fit t = c · nᵉ.
 
@@ -173,8 +166,8 @@ def compare_sizes(
         Percent of possible edges of a random graph.
     graph : {"random", "cycle"}
         A cycle has paths of n − 1 edges and an almost empty matrix.
-    semiring, dtype, limit, repeats, callback, **contenders
-        As in `compare`; `contenders` are schedules, kernels, devices, threads and block.
+    semiring, dtype, schedules, kernels, devices, threads, block, limit, repeats, callback
+        As in `compare`.
     seed : int
         Of the random graphs.
 
@@ -202,7 +195,7 @@ def compare_sizes(
     if graph not in ("random", "cycle"):
         raise ValueError(f"compare: graph must be random or cycle, got {came(graph)}.")
     sizes = sorted(set(sizes))
-    found = _contenders(**contenders)
+    found = _contenders(schedules, kernels, devices, threads, block)
     rows: list[Row] = []
     computed = dtypes.resolve(s, dtype, "float32" if "float32" in s.dtypes else None, where="compare")
     predicted = [seconds for n in sizes for seconds in measure.predicted(found, n, s, computed, limit)]
