@@ -15,13 +15,12 @@ from semiring.host.devices import host, is_plain, module, on_device
 from semiring.host.errors import DomainError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, Label, Scalar
+from semiring.host.types import Array, Edges, Label, Scalar
 from semiring.kernels.backend import device_of
 
 from ..io.graph import Graph
 from ..io.inputs.frames import columns_of, is_table
 from ..io.labels import Labels
-from ..road.engines.base import Edges
 from .routes import Trees
 
 

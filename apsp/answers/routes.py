@@ -19,7 +19,7 @@ from semiring.host.devices import host, module, on_device
 from semiring.host.errors import DomainError, ShapeError
 from semiring.host.memory import require
 from semiring.host.signals import load
-from semiring.host.types import Algebra, Array, Fields
+from semiring.host.types import Algebra, Array, Edges, Fields
 from semiring.kernels.backend import bind, device_of
 
 from ..io.graph import Graph
@@ -28,7 +28,6 @@ from ..io.graph.ondisk import height, together
 from ..io.reading.options import BY_RULE, NullValue, nulls_of
 from ..road import estimates
 from ..road.engines import Engine
-from ..road.engines.base import Edges
 
 
 def predecessors(

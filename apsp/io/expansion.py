@@ -24,6 +24,7 @@ from semiring.algebra.ranges import positions
 from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths
 from semiring.host.errors import AlgebraError, DomainError
+from semiring.host.types import Edges
 
 from .graph import Graph
 from .labels import Labels
@@ -136,7 +137,7 @@ class Expansion:
         return self.origin[copies[kept]], np.concatenate(([0], kept.cumsum()))[starts]
 
 
-def arcs_of(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def arcs_of(graph: Graph) -> Edges:
     """Tails, heads and edges of all arcs: each edge, then, if undirected, all but loops backwards."""
     assert graph.rows is not None
     assert graph.cols is not None

@@ -11,7 +11,7 @@ from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, survey
 from semiring.dense.cycles import Lengths
-from semiring.host.types import Matrix
+from semiring.host.types import Edges, Matrix
 from semiring.sparse.cycles import Weighted
 
 from ..answers.neighbourhoods import ENOUGH, FEW, TRIED, Neighbourhoods, around
@@ -47,7 +47,7 @@ class Arcs:
         return len(self.listed[0]) if self.compressed is None else int(self.compressed.nnz)
 
     @cached_property
-    def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def listed(self) -> Edges:
         """Tails, heads and weights."""
         graph, n = self.graph, self.graph.n
         tails, heads, weights = arcs = graph.edges(self.semiring, self.dtype)

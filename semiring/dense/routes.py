@@ -12,7 +12,7 @@ from ..algebra.records import Semiring
 from ..algebra.selection import refuse, require_selection
 from ..host.errors import AlgebraError, DomainError
 from ..host.signals import load
-from ..host.types import Array
+from ..host.types import Array, Edges
 from ..kernels.cpu.processors import default_threads
 
 #: No predecessor, as in SciPy.
@@ -21,7 +21,7 @@ NONE = -9999
 
 def of_rows(
     semiring: Semiring,
-    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    edges: Edges,
     D: np.ndarray,
     sources: np.ndarray,
     *,
@@ -78,12 +78,7 @@ def walks(
 
 
 def product(
-    semiring: Semiring,
-    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-    D: np.ndarray,
-    sources: np.ndarray,
-    *,
-    threads: int | None = None,
+    semiring: Semiring, edges: Edges, D: np.ndarray, sources: np.ndarray, *, threads: int | None = None
 ) -> np.ndarray:
     """Rows of I ⊕ D ⊗ A from rows D of `sources`, with A as CSR; any semiring."""
     return _kernels().product_of_rows(semiring, edges, D, sources, _threads(threads))
@@ -96,7 +91,7 @@ def lengths(
     dtype: np.dtype,
     *,
     A: Array = None,
-    edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    edges: Edges | None = None,
     threads: int | None = None,
 ) -> Array:
     """Weights of the paths in P: ⊗ of their edges, looked up in A or among `edges`.
@@ -117,7 +112,7 @@ def lengths(
 def adjoint(
     semiring: Semiring,
     dtype: np.dtype,
-    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    edges: Edges,
     *,
     where: str,
     names: Sequence[Any] | None = None,

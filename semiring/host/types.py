@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Array = Any
 #: Blocks of rows or of columns: (positions (k,), entries (k, n)).
 Blocks = Iterator[tuple[Array, Array]]
+#: Edges: tails, heads, weights; or, as CSR in one direction, starts of rows, other ends and weights.
+Edges: TypeAlias = "tuple[np.ndarray, np.ndarray, np.ndarray]"
 #: Array, tensor or sparse matrix, of NumPy, CuPy, SciPy, PyTorch or JAX.
 Matrix = Any
 #: One entry: a NumPy scalar, or a Python number.

@@ -7,6 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from ..algebra.dtypes import SCALARS
+from ..host.types import Edges
 from ..kernels.cpu.code import machine_code
 from ..kernels.cpu.kinds import choose, semiring_of
 from ..kernels.cpu.routes import pairs
@@ -16,8 +17,6 @@ from .buffers import aligned
 from .fronts import code_of
 from .sweep import ALIGNED, Sweeper
 
-#: CSR of edges in one direction: starts (int64), vertices at the other end (int32), weights (dtype of distances).
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: Largest number of vertices on a plateau (edges of weight `one`) searched for one predecessor.
 PLATEAU = 64
 #: Queries of one call into compiled code, so that Ctrl-C is handled.

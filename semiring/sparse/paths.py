@@ -6,13 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..host.types import Edges
 from ..kernels.cpu.code import CALL
 from ..kernels.cpu.kinds import choose
 from ..kernels.cpu.pool import run
 from ..kernels.cpu.routes import voronoi
 from ..kernels.cpu.routes.code import compiled
 from ..kernels.cpu.routes.predecessors import beats_one
-from .lazy import Edges, Lazy
+from .lazy import Lazy
 from .queries import Queries
 
 #: Kernel signatures after the kind (`cpu.routes.code`).

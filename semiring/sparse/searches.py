@@ -18,7 +18,7 @@ from ..dense.cycles import Lengths, searchable
 from ..host.arrays import refuse_masked
 from ..host.errors import AlgebraError, DomainError, DTypeError, ShapeError
 from ..host.memory import require
-from ..host.types import Array, DType, Fields, Scalar
+from ..host.types import Array, DType, Edges, Fields, Scalar
 from ..kernels.backend import device_of
 from ..kernels.cpu.code import machine_code
 from ..kernels.cpu.processors import threads_of
@@ -244,7 +244,7 @@ class Searches(Rows, Columns):
         return _graph(self._heads, self._tails, self._form.weights, self.n)
 
     @property
-    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arcs(self) -> Edges:
         return self._tails, self._heads, self._values
 
     @cached_property

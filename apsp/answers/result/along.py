@@ -23,7 +23,7 @@ from semiring.dense.routes import lengths
 from semiring.host.devices import host
 from semiring.host.errors import DivergenceError
 from semiring.host.spelling import came, did_you_mean
-from semiring.host.types import Array, Blocks, Function, Scalar
+from semiring.host.types import Array, Blocks, Edges, Function, Scalar
 
 from ...io.graph import Graph
 from ...io.graph.entries import is_boolean, present
@@ -145,7 +145,7 @@ class Along:
     engine: Engine
 
     @cached_property
-    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arcs(self) -> Edges:
         """CSR of the best of parallel edges: starts, heads, numbers of edges; the first of equal ones."""
         graph, s = self.graph, self.semiring
         tails, heads, weights = graph.edges(s, self.engine.dtype)

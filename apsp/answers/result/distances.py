@@ -14,7 +14,7 @@ from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, Label, Scalar, Vertices
+from semiring.host.types import Array, Edges, Label, Scalar, Vertices
 from semiring.kernels.observed import Callback
 
 from ...io.display import output
@@ -22,7 +22,6 @@ from ...io.expansion import Expansion
 from ...io.graph import Graph
 from ...io.labels import Labels, between
 from ...road.engines import Engine
-from ...road.engines.base import Edges
 from ...road.engines.part import Limit, Part
 from ...road.plans import Plan
 from . import sweeps

@@ -12,10 +12,9 @@ from semiring.algebra.records import Op, Semiring
 from semiring.algebra.selection import require_selection
 from semiring.host.devices import host
 from semiring.host.errors import NoPathError
-from semiring.host.types import Scalar
+from semiring.host.types import Edges, Scalar
 
 from ...io.graph import Graph
-from ...road.engines.base import Edges
 
 _INT64 = np.iinfo(np.int64)
 #: `neighbours(x)`: heads and weights of x's out-edges.

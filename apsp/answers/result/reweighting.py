@@ -16,7 +16,7 @@ from semiring.algebra.records import Semiring
 from semiring.dense.changes import put
 from semiring.host.errors import DTypeError, ShapeError, VertexError
 from semiring.host.spelling import came
-from semiring.host.types import Array, Scalar
+from semiring.host.types import Array, Edges, Scalar
 from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 
@@ -146,7 +146,7 @@ def changed(graph: Graph, engine: Engine, weights: Mapping[Any, Scalar]) -> tupl
     return made, Reweighted.of(graph, edges, values)
 
 
-def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> Edges:
     """Positions of both ends, and weights (in the graph's dtype if exact)."""
     ends = list(weights)
     for pair in ends:

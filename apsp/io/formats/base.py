@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring.host.errors import FormatError
 from semiring.host.spelling import came
-from semiring.host.types import Label, Scalar
+from semiring.host.types import Edges, Label, Scalar
 
 from ..graph import Graph
 from ..reading.options import is_numeral
@@ -151,7 +151,7 @@ def _known(graph: Graph, format: Format) -> np.ndarray | None:
     return w.astype(np.int64) if format.weights else None
 
 
-def _arcs(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _arcs(graph: Graph) -> Edges:
     return graph.edges("min_plus") if _numeric(graph) else graph.edges("lor_land")
 
 

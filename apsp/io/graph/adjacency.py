@@ -15,11 +15,11 @@ from semiring.algebra.conversion import conform
 from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths
 from semiring.host import memory
-from semiring.host.types import Algebra, Array, DType
+from semiring.host.types import Algebra, Array, DType, Edges
 from semiring.sparse.cycles import Weighted
 
 from ..labels import Labels
-from .entries import Edges, combine, is_boolean, listed, over, present, unit_dtype
+from .entries import combine, is_boolean, listed, over, present, unit_dtype
 from .nulls import Nulls
 from .ondisk import OnDisk, Windows
 

@@ -14,11 +14,9 @@ from semiring.dense.cycles import Lengths
 from semiring.host import memory
 from semiring.host.devices import module
 from semiring.host.errors import DomainError
-from semiring.host.types import Array, DType
+from semiring.host.types import Array, DType, Edges
 
 from .nulls import Nulls, without_nulls
-
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def over(

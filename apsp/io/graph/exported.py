@@ -9,11 +9,11 @@ import numpy as np
 from semiring.algebra import catalog, dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
-from semiring.host.types import Algebra, DType, Fields, Frame
+from semiring.host.types import Algebra, DType, Edges, Fields, Frame
 
 from ..display import frames
 from .adjacency import Adjacency
-from .entries import Edges, combine
+from .entries import combine
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

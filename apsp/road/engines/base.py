@@ -15,7 +15,7 @@ from semiring.algebra.pickling import uncached
 from semiring.host.devices import host, module, to_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, Blocks, Fields, Scalar
+from semiring.host.types import Array, Blocks, Edges, Fields, Scalar
 
 from ...io.saving.tiles import rows_held
 from .. import estimates
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ...io.labels import Labels
     from ..question import Question
 
-#: CSR in one direction: row starts, other ends, weights; or tails, heads, weights.
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: The demand of every source for each vertex, (n,); or from a range of sources to (range, n).
 Asked = np.ndarray | Callable[[slice], np.ndarray]
 #: Default rows of a block.

@@ -20,7 +20,7 @@ from semiring.dense.cycles import Lengths, searchable
 from semiring.host.compiling import clock
 from semiring.host.devices import host, module
 from semiring.host.memory import require
-from semiring.host.types import Array
+from semiring.host.types import Array, Edges
 
 from .. import estimates
 from ..estimates import Estimate
@@ -113,7 +113,7 @@ def _left(A: np.ndarray, s: Semiring, k: int) -> int:
     return int((~beaten & (A[k] != dtypes.zero(s, A.dtype))).sum())
 
 
-def best_arcs(A: np.ndarray, s: Semiring, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def best_arcs(A: np.ndarray, s: Semiring, count: int) -> Edges:
     """Tails, heads and weights of the `count` best arcs of each vertex, with ties."""
     n, least = A.shape[0], s.add.selects == "least"
     place = min(count, n - 1) if least else n - 1 - min(count, n - 1)
@@ -125,7 +125,7 @@ def best_arcs(A: np.ndarray, s: Semiring, count: int) -> tuple[np.ndarray, np.nd
     return _listed(A, best)
 
 
-def better(A: np.ndarray, D: np.ndarray, s: Semiring) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def better(A: np.ndarray, D: np.ndarray, s: Semiring) -> Edges:
     """The arcs of A that beat D; none if D is A*."""
     return _listed(A, lambda part, rows: _beats(s, part, D[rows]))
 
@@ -135,9 +135,7 @@ def _beats(s: Semiring, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return beats
 
 
-def _listed(
-    A: np.ndarray, wanted: Callable[[np.ndarray, slice], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _listed(A: np.ndarray, wanted: Callable[[np.ndarray, slice], np.ndarray]) -> Edges:
     """Tails, heads and weights of arcs selected by `wanted`, called for blocks of rows."""
     n, found = A.shape[0], []
     step = max(1, CHUNK // n)
@@ -150,7 +148,7 @@ def _listed(
     return tails, heads, weights
 
 
-def _searches(question: Question, arcs: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Searches:
+def _searches(question: Question, arcs: Edges) -> Searches:
     tails, heads, weights = arcs
     return sparse.Searches(
         (tails, heads), question.semiring, n=question.n, weights=weights, threads=question.threads, dtype=question.dtype

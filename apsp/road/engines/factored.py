@@ -15,11 +15,11 @@ from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths
 from semiring.host.devices import host
 from semiring.host.errors import MemoryNeeded, SemiringError
-from semiring.host.types import Array, Blocks, Fields, Scalar
+from semiring.host.types import Array, Blocks, Edges, Fields, Scalar
 
 from ...io.graph import Graph
 from ...io.graph.reweighted import weights_of
-from .base import Asked, Changed, Edges, Engine
+from .base import Asked, Changed, Engine
 from .bounds import Bounds
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths
 from semiring.host.devices import host
 from semiring.host.errors import MemoryNeeded
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Edges
 
 from .. import estimates
 from ..estimates import Estimate
@@ -41,7 +41,7 @@ class Searched(Engine):
 
     def __init__(
         self,
-        arcs: tuple[np.ndarray, np.ndarray, np.ndarray],
+        arcs: Edges,
         n: int,
         semiring: Semiring,
         threads: int | None = None,

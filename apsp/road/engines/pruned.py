@@ -16,7 +16,7 @@ from semiring.host.devices import module, on_device
 from semiring.host.errors import AlgebraError, DivergenceError, DTypeError, NegativeCycleError, VertexError
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, Blocks
+from semiring.host.types import Array, Blocks, Edges
 from semiring.sparse.cycles import Weighted
 
 from ...io.display import output
@@ -210,7 +210,7 @@ def _of_one(question: Question, opened: Open) -> Opened:
         return _unbounded(question, error, opened)
 
 
-def _arcs(question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _arcs(question: Question) -> Edges:
     """Tails, heads and weights of all arcs but those of zero weight."""
     arcs = question.arcs.listed if question.is_graph else listed(question.intake.taken.array, question.semiring)
     there = arcs[2] != dtypes.zero(question.semiring, arcs[2].dtype)

@@ -14,7 +14,7 @@ from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths, searchable
 from semiring.host.devices import module, on_device
 from semiring.host.memory import require
-from semiring.host.types import Array, Blocks, Fields
+from semiring.host.types import Array, Blocks, Edges, Fields
 
 from .. import estimates, rates
 from ..estimates import Estimate
@@ -61,7 +61,7 @@ class Relaxed(Engine):
         self._given = state.get("_given", state.get("arcs"))
 
     @cached_property
-    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arcs(self) -> Edges:
         if hasattr(self._given, "indptr"):
             coo = self._given.tocoo(copy=False)
             return coo.row, coo.col, coo.data

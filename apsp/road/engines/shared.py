@@ -11,12 +11,12 @@ import numpy as np
 
 from semiring.distributed import Comm, World
 from semiring.host.devices import host
-from semiring.host.types import Array, Blocks, Fields
+from semiring.host.types import Array, Blocks, Edges, Fields
 
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Asked, Edges, Engine, Kind, planned
+from .base import Asked, Engine, Kind, planned
 from .elimination import eliminated
 from .factored import Eliminated
 
