@@ -315,10 +315,9 @@ def test_public_names_are_those_of_the_table(name):
 SECTIONS = {
     "Returns": "",
     "Raises": """
-        names written BitMatrix.any BitMatrix.copy BitMatrix.diagonal BitMatrix.get BitMatrix.to_edges
-        BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits Comparison.notes Comparison.table
-        Comparison.to_json Hops.batch Searches.batch Queries.panels Queries.reduced Reachability.components Shown.text
-        TileStore.inspect
+        names written BitMatrix.to_edges BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits
+        Comparison.notes Comparison.table Comparison.to_json Hops.batch Packed.any Packed.copy Packed.diagonal
+        Packed.get Searches.batch Queries.panels Queries.reduced Reachability.components Shown.text TileStore.inspect
     """,  # nothing to go wrong
     "See Also": "",
     "Notes": "",  # what it costs
@@ -332,8 +331,8 @@ CLASSES = (
 )
 #: Methods of theirs that the packages themselves call.
 INNER = """
-    Graph.pieces Graph.target Graph.windows TileStore.opened TileStore.require_closed TileStore.round TileStore.sync
-    TileStore.tile_path TileStore.tiles
+    Adjacency.pieces Adjacency.target Adjacency.windows TileStore.opened TileStore.require_closed TileStore.round
+    TileStore.sync TileStore.tile_path TileStore.tiles
 """.split()
 
 
@@ -517,5 +516,6 @@ def test_a_pickle_of_a_former_name_is_read():
     """The classes that results and stores are pickled with, by the modules in which they were."""
     import pickle
 
-    for module, name in (("semiring.bits", "BitMatrix"), ("apsp.result", "Result"), ("apsp.graph", "Graph")):
+    former = [("semiring.bits", "BitMatrix"), ("apsp.result", "Result"), ("apsp.graph", "Graph")]
+    for module, name in (*former, ("apsp.road.engines.elimination", "Eliminated")):
         assert pickle.loads(f"c{module}\n{name}\n.".encode()) is getattr(importlib.import_module(module), name)
