@@ -107,15 +107,9 @@ def _several(given: int | Sequence[int], name: str) -> list[int]:
 
 
 def rows(
-    array: Array,
-    s: Semiring,
-    contenders: list[Contender],
-    *,
-    known: dict[Contender, Row],
-    limit: float,
-    repeats: int | None = None,
-    report: Callable[[], None] | None = None,
-) -> list[Row]:
+    array: Array, s: Semiring, contenders: list[Contender], *, known: dict[Contender, Row], limit: float,
+    repeats: int | None = None, report: Callable[[], None] | None = None,
+) -> list[Row]:  # fmt: skip
     """One row per contender; results are compared with the first."""
     if math.isnan(limit):
         raise ValueError("compare: limit must be a number of seconds, got NaN.")

@@ -179,15 +179,9 @@ def take(
 
 
 def pose_array(
-    array: Array,
-    s: Semiring,
-    memory: Memory,
-    *,
-    device: str | None = None,
-    move: bool = True,
-    null_undeclared: bool = False,
-    where: str = "closure",
-) -> Problem:
+    array: Array, s: Semiring, memory: Memory, *, device: str | None = None, move: bool = True,
+    null_undeclared: bool = False, where: str = "closure",
+) -> Problem:  # fmt: skip
     """The problem of closing an array of the computing dtype: copied to the device and surveyed there."""
     target = device_of(array, device)
     boolean = dtypes.SCALARS[array.dtype].boolean

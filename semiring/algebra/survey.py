@@ -108,14 +108,9 @@ def _survey_on_device(
 
 
 def _null(
-    A: Array,
-    least: float,
-    greatest: float,
-    semiring: Semiring,
-    first: tuple[int, ...],
-    zeros: int | None = None,
+    A: Array, least: float, greatest: float, semiring: Semiring, first: tuple[int, ...], zeros: int | None = None,
     missing: int | None = None,
-) -> tuple[bool, bool]:
+) -> tuple[bool, bool]:  # fmt: skip
     """(ambiguous, declared) of A; entries are counted only if its least and greatest leave the question open."""
     none = SCALARS[A.dtype].infinities.get(semiring.zero, semiring.zero)
     if none == 0:

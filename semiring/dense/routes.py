@@ -85,15 +85,9 @@ def product(
 
 
 def lengths(
-    semiring: Semiring,
-    P: Array,
-    sources: np.ndarray,
-    dtype: np.dtype,
-    *,
-    A: Array = None,
-    edges: Edges | None = None,
+    semiring: Semiring, P: Array, sources: np.ndarray, dtype: np.dtype, *, A: Array = None, edges: Edges | None = None,
     threads: int | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """Weights of the paths in P: ⊗ of their edges, looked up in A or among `edges`.
 
     The semiring's zero where P has no path or a step is no edge. With CuPy arrays for all sources computed on the
@@ -110,15 +104,9 @@ def lengths(
 
 
 def adjoint(
-    semiring: Semiring,
-    dtype: np.dtype,
-    edges: Edges,
-    *,
-    where: str,
-    names: Sequence[Any] | None = None,
-    threads: int | None = None,
-    device: str = "cpu",
-) -> Array:
+    semiring: Semiring, dtype: np.dtype, edges: Edges, *, where: str, names: Sequence[Any] | None = None,
+    threads: int | None = None, device: str = "cpu",
+) -> Array:  # fmt: skip
     """Accumulator over best paths, ties shared: `Adjoint` of `semiring.{cpu,cuda}.routes.adjoint`.
 
     dtype: of the closure rows to come and of weights; edges: CSR (starts, heads, weights) without loops and parallels;

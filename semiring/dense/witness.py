@@ -22,15 +22,9 @@ INDEX, KEY = np.dtype(np.int32), np.dtype(np.int32)
 
 
 def multiplied(
-    A: Array,
-    B: Array,
-    s: Semiring,
-    out: tuple[Array, Array] = (None, None),
-    *,
-    dtype: DType = None,
-    device: str | None = None,
-    threads: int | None = None,
-) -> tuple[Array, Array]:
+    A: Array, B: Array, s: Semiring, out: tuple[Array, Array] = (None, None), *, dtype: DType = None,
+    device: str | None = None, threads: int | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """`matmul(…, witness=True)` of NumPy or CuPy arrays, each result into `out` or new memory."""
     require_selection(s, where="matmul: witness=True")
     shape = product_shape(A, B)

@@ -352,15 +352,9 @@ class Flowing(Routed):
         return Balance.of(self._arcs, along, reached * (1.0 if callable(asked) else asked))
 
     def _summed(
-        self,
-        where: str,
-        sources: np.ndarray,
-        demand: Callable[[np.ndarray, Array], Array],
-        callback: Callback | None,
-        unit: np.ndarray | None = None,
-        *,
-        edges: bool = True,
-    ) -> Any:
+        self, where: str, sources: np.ndarray, demand: Callable[[np.ndarray, Array], Array], callback: Callback | None,
+        unit: np.ndarray | None = None, *, edges: bool = True,
+    ) -> Any:  # fmt: skip
         """The sums of `demand(positions, D)` over rows of these sources.
 
         On a GPU vertex sums need a common `unit` (n,); edge sums may be missing unless requested.

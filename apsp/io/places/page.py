@@ -37,15 +37,9 @@ class Page:
 
 
 def page(
-    xy: np.ndarray,
-    edges: tuple[np.ndarray, np.ndarray],
-    labels: Sequence[Label],
-    path: Sequence[int],
-    title: str,
-    values: tuple[str, np.ndarray] | None = None,
-    *,
-    planar: bool,
-) -> Page:
+    xy: np.ndarray, edges: tuple[np.ndarray, np.ndarray], labels: Sequence[Label], path: Sequence[int], title: str,
+    values: tuple[str, np.ndarray] | None = None, *, planar: bool,
+) -> Page:  # fmt: skip
     """The page of placed vertices, edges, and a path; `values`: legend, and a number per vertex, grey if not finite."""
     placed = np.isfinite(xy).all(axis=1)
     number = np.cumsum(placed) - 1

@@ -40,14 +40,9 @@ class Searched(Engine):
     renews = False
 
     def __init__(
-        self,
-        arcs: Edges,
-        n: int,
-        semiring: Semiring,
-        threads: int | None = None,
-        device: str = "cpu",
+        self, arcs: Edges, n: int, semiring: Semiring, threads: int | None = None, device: str = "cpu",
         limit: float | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.arcs, self.semiring, self.threads, self.device = arcs, semiring, threads, device
         self.shape, self.dtype = (n, n), arcs[2].dtype
         self._unit = arcs[2][0] if len(arcs[2]) else self.dtype.type(1)

@@ -19,16 +19,9 @@ __all__ = ["bind", "describe"]
 
 
 def bind(
-    semiring: Semiring,
-    dtype: DType,
-    *,
-    nonnegative: bool = False,
-    per_thread: int = 1,
-    tile: str = "tuned",
-    access: str = "rows",
-    instructions: str | None = None,
-    **options: Any,
-) -> Backend:
+    semiring: Semiring, dtype: DType, *, nonnegative: bool = False, per_thread: int = 1, tile: str = "tuned",
+    access: str = "rows", instructions: str | None = None, **options: Any,
+) -> Backend:  # fmt: skip
     """The backend of a semiring on CuPy matrices of `dtype`.
 
     Parameters

@@ -168,15 +168,9 @@ _einsum = operation(
 
 
 def einsum(
-    subscripts: str,
-    operands: Sequence[Matrix],
-    semiring: str | Semiring,
-    order: Any,
-    ties: str,
-    threads: int | None,
-    checkpoint: bool,
-    **others: Any,
-) -> Tensor:
+    subscripts: str, operands: Sequence[Matrix], semiring: str | Semiring, order: Any, ties: str, threads: int | None,
+    checkpoint: bool, **others: Any,
+) -> Tensor:  # fmt: skip
     require(ties, others, "einsum")
     tensors, name = plain(*operands, where="einsum"), key(semiring)
     if not (torch.is_grad_enabled() and any(X.requires_grad for X in tensors)):

@@ -92,15 +92,9 @@ class Traced(Differentiable):
 
 
 def einsum(
-    subscripts: str,
-    operands: Sequence[Matrix],
-    semiring: str | Semiring,
-    order: Any,
-    ties: str,
-    threads: int | None,
-    checkpoint: bool,
-    **others: Any,
-) -> Matrix:
+    subscripts: str, operands: Sequence[Matrix], semiring: str | Semiring, order: Any, ties: str, threads: int | None,
+    checkpoint: bool, **others: Any,
+) -> Matrix:  # fmt: skip
     require(ties, others | {"checkpoint": checkpoint}, "einsum")
     s, arrays = catalog.get(semiring), plain(*operands, where="einsum")
     if not all(jnp.issubdtype(X.dtype, jnp.floating) for X in arrays):

@@ -265,14 +265,9 @@ class Searches:
                 self._launch(origins, places, delays, rows, guide, against)
 
     def _launch(
-        self,
-        origins: Array,
-        places: Array,
-        delays: Array,
-        rows: Array,
-        guide: Guide,
+        self, origins: Array, places: Array, delays: Array, rows: Array, guide: Guide,
         against: tuple[Array, Array] | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         import cupy
 
         form, n, count = self.form, self.n, len(origins)
