@@ -49,11 +49,9 @@ def test_super_blocks_stream_from_a_store(tmp_path, n):
     store = TileStore.create(tmp_path / "t", A.shape, A.dtype, block=2)
     store.put(A)
     seen, pairs = [], []
-    streaming.closure(
-        InStore(store), Reference(case), Cut(4, 2, 2, 2, 0), after=lambda *at: seen.append(at), step=pairs.append
-    )
+    streaming.closure(InStore(store), Reference(case), Cut(4, 2, 2, 2, 0), after=seen.append, step=pairs.append)
     np.testing.assert_array_equal(store[:], cases.closure(case, A))
-    assert seen == list(enumerate(pivots(n, 4)))
+    assert seen == list(pivots(n, 4))
     assert sum(pairs) == n**3
     assert store.inspect().oldest == n
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -32,22 +32,13 @@ from ...io.graph.ondisk import OnDisk
 from ...io.reading.options import BY_RULE, NullValue, nulls_of
 from ...road.convergence import divergence
 from ...road.schedules import distributed
+from ..large.checkpoints import Checkpoint
 from ..large.sources import arcs_of, filled
 from .plans import STRIP, default_block, require_memory
 
 Found = TypeVar("Found")
 #: `fill(rows, columns)`: a window of the global matrix.
 Fill = Callable[[slice, slice], Array]
-
-
-class Rounds(Protocol):
-    """Hooks between the rounds of a closure, such as checkpoints."""
-
-    def due(self, rank: int) -> bool:
-        """Whether `after` will read the rank's part; all of it must then have completed the round."""
-
-    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """Called after `done` pivots; `fetch(rows, columns)` copies a window of the rank's part to the host."""
 
 
 class DistributedMatrix:
@@ -226,14 +217,13 @@ class DistributedMatrix:
 
     # The closure
 
-    def close(
-        self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None
-    ) -> DistributedMatrix:
-        """A ← A* in place, from the round `first` on; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
+    def close(self, *, callback: Callback | None = None, checkpoint: Checkpoint | None = None) -> DistributedMatrix:
+        """A ← A* in place; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
 
-        `callback(done, total)`, in pairs, is called on rank 0 after each round; `rounds` are hooks, such as
-        checkpoints. Raises DivergenceError if the closure does not exist (parts are then undefined), AlgebraError if ⊕
-        is not idempotent: convergence then needs the entire matrix, as in `apsp.closure(A, gpus=…)`.
+        `callback(done, total)`, in pairs, is called on rank 0 after each round. From the state of a `checkpoint` the
+        closure goes on, and it is written there. Raises DivergenceError if the closure does not exist (parts are then
+        undefined), AlgebraError if ⊕ is not idempotent: convergence then needs the entire matrix, as in
+        `apsp.closure(A, gpus=…)`.
         """
         s = self.semiring
         if not s.idempotent:
@@ -241,30 +231,34 @@ class DistributedMatrix:
                 f"DistributedMatrix.close: ⊕ must be idempotent, got {s.name}, whose sums may have no limit, which is "
                 "looked for in the entire matrix. Pass it to apsp.closure(A, gpus=…)."
             )
-        self.run(callback=callback, first=first, rounds=rounds)
+        self.run(callback=callback, checkpoint=checkpoint)
         if divergence.may_diverge(s, self.seen, self.n):
             divergence.refuse_beaten(self.diagonal(), s, where="DistributedMatrix", apart=self.dtype)
+        if checkpoint is not None:
+            self.world.on_first(checkpoint.close)
         return self
 
-    def run(self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None) -> None:
+    def run(self, *, callback: Callback | None = None, checkpoint: Checkpoint | None = None) -> None:
         """The rounds of `close`, without checking that the closure exists."""
         s, n, layout = self.semiring, self.n, self.layout
         nonnegative = fast(self.seen, s, self.dtype, n)
+        begun = 0 if checkpoint is None else checkpoint.begun_in(layout.block)
 
         def work(comm: Comm) -> tuple[Backend, float]:
             ops = bind(s, self.dtype, device=self.world.device, nonnegative=nonnegative, **self.world.options)
 
-            def done(index: int, pivot: slice) -> None:
-                if rounds is not None:
-                    rounds.after(comm.rank, pivot.stop, lambda r, c: ops.download(part.part(r, c)))
+            def done(pivot: slice) -> None:
+                if writer is not None:
+                    writer.after(pivot.stop, lambda r, c: ops.download(part.part(r, c)))
                 if callback is not None and comm.rank == 0:
                     callback(pivot.stop * n * n, n**3)
 
             part = LocalMatrix(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
-            complete = None if rounds is None else lambda index: rounds.due(comm.rank)
+            writer = None if checkpoint is None else checkpoint.writer(part.rows, part.columns)
+            complete = None if writer is None else writer.due
             comm.barrier()
             watch = ops.stopwatch()
-            distributed.closure(part, ops, block=layout.block, first=first, after=done, complete=complete)
+            distributed.closure(part, ops, block=layout.block, begun=begun, after=done, complete=complete)
             watch.stop()
             ops.synchronize()
             return ops, watch.seconds
@@ -402,11 +396,6 @@ class DistributedMatrix:
             return work(self._ops[k], self.parts[k], *self.layout.part(comm.rank))
 
         return self.world.run(one)
-
-    @staticmethod
-    def reader(ops: Backend, part: Array, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
-        """A function copying windows of a part, by global rows and columns, to the host."""
-        return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
 
     def _allgather(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
         return self.world.allgather(self.each_part(work))

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Sequence
 from copy import copy
 
 import numpy as np
 
 from semiring.algebra.catalog import get
+from semiring.algebra.ranges import local
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import World, world
 from semiring.host.errors import AlgebraError, DivergenceError
-from semiring.host.types import DType, Fields, Input
-from semiring.kernels.backend import bind
+from semiring.host.types import Array, DType, Fields, Input
+from semiring.kernels.backend import Backend, bind
 
 from ...io.graph.ondisk import refuse_overwriting
-from ...io.saving.tiles import TILE, as_store
+from ...io.saving import tiles
 from ...road.log import logger
 from ...road.plans import Plan
 from ...road.wants import Request, Wants
+from ..large import checkpoints
 from ..large.limits import Limits
 from ..large.sources import Source
-from . import checkpoints, closing, plans
+from . import closing, plans
 from .matrix import DistributedMatrix
 
 #: Accepted values of `gpus=`.
@@ -105,7 +109,7 @@ def _closed(
         logger.warning("%s: no checkpoint is written of a closure that needs the entire matrix", limits.checkpoint)
     D: np.ndarray = closing.close(to_dense(), semiring, ranks, block=request.block, callback=request.callback)
     if limits is not None and limits.made_in is not None:
-        as_store(D, limits.made_in, semiring)
+        tiles.as_store(D, limits.made_in, semiring)
     return D
 
 
@@ -115,20 +119,44 @@ def _within_limits(
     """The closure of a source with the checkpoint and output of `limits`; ValueError for a memory limit."""
     limits.refuse_memory(where="closure")
     refuse_overwriting(source.origin, limits.output, where="closure")
-    block, callback = request.block, request.callback
+    checkpoint, unit, matrix = None, tiles.TILE, source
     if limits.checkpoint is not None:
-        M = checkpoints.close(source, ranks, limits, block=block, callback=callback, on_survey=on_survey)
-    else:
-        M = DistributedMatrix.filled(
-            source.n, source.semiring, source.dtype, source.window, world=ranks, block=block, rows_at_a_time=True,
-            unit=TILE,
-        )  # fmt: skip
-        if source.nulls is None:
-            on_survey(M.seen)
-        M.close(callback=callback)
+        checkpoint, seen = ranks.on_first(lambda: _opened(source, ranks, limits))
+        on_survey(seen)
+        unit, matrix = checkpoint.store.block[0], checkpoint.continued(source)
+    M = DistributedMatrix.filled(
+        source.n, source.semiring, source.dtype, matrix.window, world=ranks, block=request.block,
+        rows_at_a_time=True, unit=unit,
+    )  # fmt: skip
+    if checkpoint is None and source.nulls is None:
+        on_survey(M.seen)
+    M.close(callback=request.callback, checkpoint=checkpoint)
     if limits.made_in is not None and not limits.in_checkpoint:
-        checkpoints.write(M, limits.made_in)
+        write(M, limits.made_in)
     return M
+
+
+def _opened(source: Source, ranks: World, limits: Limits) -> tuple[checkpoints.Checkpoint, Survey]:
+    """The checkpoint of a closure over ranks, and the survey of the source; raises FormatError, OSError."""
+    assert limits.checkpoint is not None
+    ops = bind(source.semiring, source.dtype, device=ranks.device, **ranks.options)
+    return checkpoints.opened(limits.checkpoint, source, ops, every=limits.every), source.surveyed[0]
+
+
+def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
+    """Write the matrix as a store of tiles, each rank its own; OSError in every rank."""
+    owned = math.lcm(M.layout.block, M.layout.unit)  # tiles belong to one rank each
+    tile = tiles.TILE if owned % tiles.TILE == 0 else M.layout.block
+    store = M.world.on_first(lambda: tiles.new_store(path, M.shape, M.dtype, M.semiring, block=tile))
+
+    def put(ops: Backend, part: Array, rows: slice, columns: slice) -> None:
+        def fetch(r: slice, c: slice) -> np.ndarray:
+            return np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
+
+        checkpoints.PartWriter(store, rows, columns).write(M.n, fetch)
+
+    M.each_part(put)
+    M.world.allgather([None for _ in M.world.local_ranks])  # all tiles are written
 
 
 def close_bits(closed: BitMatrix, request: Request, gpus: WorldLike) -> None:

@@ -10,14 +10,11 @@ from semiring.dense.cycles import restore, reweight
 from semiring.host.memory import require
 from semiring.kernels.backend import Backend
 from semiring.kernels.observed import Callback
-from semiring.stores.tiles.folder import CLOSED
 from semiring.stores.tiles.windows import InArray
 
-from ...io.saving.tiles import TILE
 from ...road.convergence import divergence, settle
 from ...road.schedules import distributed
 from . import checkpoints, streaming
-from .checkpoints import CheckpointRounds
 from .limits import Limits
 from .sources import Source
 from .streaming import Cut
@@ -29,10 +26,9 @@ def close(
     """A* in host memory: by pivot blocks of `block` on the device, or streamed by `cut`. Raises as `Large.close`."""
     s, n, seen = source.semiring, source.n, source.surveyed[0]
     require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
-    place = limits.checkpoint
-    state = None if place is None else checkpoints.opened(place, source, ops, tile=TILE, fit=lambda _: True)
-    every = slice(0, n)
-    rounds = None if state is None else CheckpointRounds(state.store, limits.every, n, {0: (every, every)})
+    place, every = limits.checkpoint, slice(0, n)
+    state = None if place is None else checkpoints.opened(place, source, ops, every=limits.every)
+    writer = None if state is None else state.writer(every, every)
     begun = state.begun if state else 0
     risky = divergence.may_diverge(s, seen, n)
     D = source.to_array() if risky or not begun else np.empty((n, n), source.dtype)
@@ -53,19 +49,19 @@ def close(
                 restore(X, s, potential, rows, columns)
             return X
 
-        if rounds is not None:
-            rounds.after(0, done, original)
+        if writer is not None:
+            writer.after(done, original)
 
     if cut is None:  # on the device at once
         M = ops.upload(D, copy=False)
         ops.prepare(n)
 
-        def after(index: int, pivot: slice) -> None:
+        def after(pivot: slice) -> None:
             if callback is not None:
                 callback(pivot.stop * n**2, n**3)
             keep(pivot.stop, lambda r, c: ops.download(M[r, c]))
 
-        complete = None if rounds is None else lambda index: rounds.due(0)
+        complete = None if writer is None else writer.due
         distributed.closure(M, ops, block=block, begun=begun, after=after, complete=complete)
         ops.synchronize()
         if M is not D:
@@ -73,7 +69,7 @@ def close(
         del M
     else:  # through the device by windows
         step = streaming.reporting(callback, n, begun)
-        write = None if rounds is None else lambda index, pivots: keep(pivots.stop, lambda r, c: D[r, c])
+        write = None if writer is None else lambda pivots: keep(pivots.stop, lambda r, c: D[r, c])
         streaming.closure(InArray(D), ops, cut, begun=begun, after=write, step=step)
     if potential is not None:
         restore(D, s, potential)
@@ -81,5 +77,5 @@ def close(
     elif risky:
         settle.settle(D, None, s, seen)
     if state is not None:
-        state.store.annotate(**{CLOSED: True})
+        state.close()
     return D

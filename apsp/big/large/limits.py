@@ -17,7 +17,7 @@ from ...io.saving.tiles import building
 from .checkpoints import EVERY
 
 if TYPE_CHECKING:
-    from semiring.distributed import Comm, World
+    from semiring.distributed import World
 
     from ...road.wants import Wants
 
@@ -94,10 +94,7 @@ class Limits:
                 yield replace(self, target=begin())
                 return
 
-            def first(comm: Comm) -> str | None:
-                return comm.fail_together(lambda: begin() if comm.rank == 0 else None)
-
-            yield replace(self, target=world.allgather(world.run(first))[0])
+            yield replace(self, target=world.on_first(begin))
             world.run(lambda comm: comm.barrier())  # all tiles are written
             world.run(lambda comm: comm.fail_together(stack.close))
 

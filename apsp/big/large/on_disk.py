@@ -7,7 +7,6 @@ import numpy as np
 from semiring.kernels.backend import Backend
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
-from semiring.stores.tiles.folder import CLOSED
 from semiring.stores.tiles.windows import InStore
 
 from ...io.saving.tiles import forget_result
@@ -23,14 +22,14 @@ def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: C
     assert place is not None
     if limits.in_checkpoint:
         forget_result(place)  # remove a result of another closure
-    state = checkpoints.opened(place, source, ops, tile=cut.tile, fit=lambda size: size == cut.tile)
-    begun = n if state.begun >= n else state.begun // cut.tile * cut.tile
-    checkpoints.fill(state, source)
+    state = checkpoints.opened(place, source, ops, tile=cut.tile)
+    begun = state.begun_in(cut.tile)
+    state.fill(source)
     slow = InStore(state.store, durable=limits.checkpoint is not None)
     streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
     state.store.sync()
     if divergence.may_diverge(source.semiring, source.surveyed[0], n):
         blocks = [state.store.read(k, k).diagonal() for k in range(state.store.grid[0])]
         divergence.refuse_beaten(np.concatenate(blocks), source.semiring, where="closure", apart=state.store.dtype)
-    state.store.annotate(**{CLOSED: True})
+    state.close()
     return state.store if limits.target is None or limits.checkpoint is None else state.store.linked(limits.target)

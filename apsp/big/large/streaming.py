@@ -102,13 +102,13 @@ def closure(
     cut: Cut,
     *,
     begun: int = 0,
-    after: Callable[[int, slice], None] | None = None,
+    after: Callable[[slice], None] | None = None,
     step: Callable[[int], None] | None = None,
 ) -> None:
     """A ← A* in place, in slow memory.
 
-    `begun` pivots (a multiple of the tile) are done; windows a round ahead are skipped. `after(round, pivots)` is
-    called when a round is written, `step(pairs)` for every window.
+    `begun` pivots (a multiple of the tile) are done; windows a round ahead are skipped. `after(pivots)` is called
+    when a round is written, `step(pairs)` for every window.
     """
     with ops.window_io(slow, cut.tile) as io:
         for task in _ahead(_rounds(ops, io, cut, begun, after), io):
@@ -175,7 +175,7 @@ def _ahead(tasks: Iterator[Task | None], io: WindowIO) -> Iterator[Task]:
 
 
 def _rounds(
-    ops: Backend, io: WindowIO, cut: Cut, begun: int, after: Callable[[int, slice], None] | None
+    ops: Backend, io: WindowIO, cut: Cut, begun: int, after: Callable[[slice], None] | None
 ) -> Iterator[Task | None]:
     n = io.slow.shape[0]
     todo = list(pivots(n, cut.block, begun))
@@ -192,7 +192,7 @@ def _rounds(
         if after is not None:
             yield None
             io.flush()
-            after(index, k)
+            after(k)
 
 
 class Ring:
