@@ -11,34 +11,28 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
-from semiring.algebra.conversion import conform
 from semiring.algebra.ranges import local, meet, sliced
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, fast, merge, survey
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import Comm, Layout, LocalMatrix, World
-from semiring.host.arrays import require_square
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, DType, Fields
 from semiring.kernels.backend import Backend, bind
 from semiring.kernels.observed import Callback
-from semiring.stores.tiles import TileStore
 
 from ...io.graph import Graph
-from ...io.graph.nulls import warn_of_ambiguous, without_nulls
-from ...io.graph.ondisk import OnDisk
+from ...io.graph.nulls import warn_of_ambiguous
 from ...io.reading.options import BY_RULE, NullValue, nulls_of
 from ...road.convergence import divergence
 from ...road.schedules import distributed
 from ..large.checkpoints import Checkpoint
-from ..large.sources import arcs_of, filled
+from ..large.sources import Source
 from .plans import STRIP, default_block, require_memory
 
 Found = TypeVar("Found")
-#: `fill(rows, columns)`: a window of the global matrix.
-Fill = Callable[[slice, slice], Array]
 
 
 class DistributedMatrix:
@@ -117,25 +111,11 @@ class DistributedMatrix:
         AmbiguityWarning
             If zeros may be edges or none, as `closure`.
         """
-        s, nulls, where = get(semiring), nulls_of(null_value), "DistributedMatrix"
-        declared = nulls is not None
-        if isinstance(A, TileStore):
-            stored = OnDisk.from_path(A.path)
-            A, nulls = stored.over(s, dtype, nulls, where=where), None
-            declared = declared or stored.semiring is not None
-        elif not isinstance(A, BitMatrix):
-            A = np.asanyarray(A)
-        require_square(A.shape, where=where, what="an array")
-        source_dtype = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
-        target = dtypes.resolve(s, dtype, source_dtype, where=where)
-
-        def fill(rows: slice, columns: slice) -> Array:
-            found = A[rows, columns]
-            if not nulls:
-                return found
-            return without_nulls(conform(found, s, target, where=where), found, nulls, s, where=where)
-
-        return cls.filled(A.shape[0], s, target, fill, world=world, block=block)._warned(declared)
+        source = Source.of(A, get(semiring), dtype, nulls=nulls_of(null_value), where="DistributedMatrix")
+        M = cls.from_source(source, world=world, block=block)
+        if source.nulls is None:
+            warn_of_ambiguous(M.seen, M.semiring, where=source.where)
+        return M
 
     @classmethod
     def from_function(
@@ -154,15 +134,15 @@ class DistributedMatrix:
         semiring's zero for no edge. Other arguments as in `from_array`; dtype is by default float64, or the semiring's
         first.
         """
-        s = get(semiring)
-        target = dtypes.resolve(s, dtype, where="DistributedMatrix")
+        s, where = get(semiring), "DistributedMatrix"
 
         def fill(rows: slice, columns: slice) -> Array:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
             found = np.asarray(function(i[:, None], j[None, :]))
             return np.broadcast_to(found, (len(i), len(j))) if _broadcasts(found.shape, (len(i), len(j))) else found
 
-        return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
+        source = Source(n, s, dtypes.resolve(s, dtype, where=where), fill, where=where)
+        return cls.from_source(source, world=world, block=block)
 
     @classmethod
     def from_graph(
@@ -175,45 +155,22 @@ class DistributedMatrix:
         block: int | None = None,
     ) -> DistributedMatrix:
         """`Graph.matrix` in parts, never full; warns of ambiguous zeros."""
-        s = get(semiring)
-        arguments: Fields = {"world": world, "block": block}
-        if graph.dense is not None:
-            windows = graph.windows(s, dtype, where="DistributedMatrix")
-            A = graph.matrix(s, dtype) if windows is None else windows
-            M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **arguments)
-            return M._warned(not graph.null_undeclared)
-        target = graph.target(s, dtype, where="DistributedMatrix")
-        return cls.filled(graph.n, s, target, arcs_of(graph, s, target), rows_at_a_time=True, **arguments)
+        return cls.from_array(graph, semiring, world=world, dtype=dtype, block=block)
 
     @classmethod
-    def filled(
-        cls,
-        n: int,
-        semiring: Semiring,
-        dtype: np.dtype,
-        fill: Fill,
-        *,
-        world: World,
-        block: int | None = None,
-        rows_at_a_time: bool = False,
-        unit: int = 1,
-    ) -> DistributedMatrix:
-        """The matrix with windows `fill(rows, columns)`, called in every rank.
-
-        It is called once for an entire part, or with `rows_at_a_time` for strips of rows, as NumPy arrays of any dtype.
-        Parts are cut at multiples of `unit`, too.
-        """
+    def from_source(cls, source: Source, *, world: World, block: int | None = None, unit: int = 1) -> DistributedMatrix:
+        """The matrix of a source, of which each rank reads its part; parts are cut at multiples of `unit`, too."""
 
         def work(comm: Comm) -> tuple[Backend, Array, Layout]:
-            ops = bind(semiring, dtype, device=world.device, **world.options)
-            size = block or default_block(n, ops)
-            layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid, unit)
+            ops = bind(source.semiring, source.dtype, device=world.device, **world.options)
+            size = block or default_block(source.n, ops)
+            layout = Layout(source.n, -(-size // ops.grain) * ops.grain, world.grid, unit)
             comm.fail_together(lambda: require_memory(layout, ops, comm, world))
-            rows, columns = layout.part(comm.rank)
-            return ops, comm.fail_together(lambda: _make_part(ops, rows, columns, fill, rows_at_a_time)), layout
+            return ops, comm.fail_together(lambda: _make_part(ops, *layout.part(comm.rank), source)), layout
 
         made = world.run(work)
-        return cls(semiring, dtype, world, made[0][2], [ops for ops, _, _ in made], [part for _, part, _ in made])
+        parts, ops = [part for _, part, _ in made], [ops for ops, _, _ in made]
+        return cls(source.semiring, source.dtype, world, made[0][2], ops, parts)
 
     # The closure
 
@@ -231,18 +188,18 @@ class DistributedMatrix:
                 f"DistributedMatrix.close: ⊕ must be idempotent, got {s.name}, whose sums may have no limit, which is "
                 "looked for in the entire matrix. Pass it to apsp.closure(A, gpus=…)."
             )
-        self.run(callback=callback, checkpoint=checkpoint)
+        begun = 0 if checkpoint is None else checkpoint.begun_in(self.layout.block)
+        self.run(begun=begun, callback=callback, checkpoint=checkpoint)
         if divergence.may_diverge(s, self.seen, self.n):
             divergence.refuse_beaten(self.diagonal(), s, where="DistributedMatrix", apart=self.dtype)
         if checkpoint is not None:
             self.world.on_first(checkpoint.close)
         return self
 
-    def run(self, *, callback: Callback | None = None, checkpoint: Checkpoint | None = None) -> None:
-        """The rounds of `close`, without checking that the closure exists."""
+    def run(self, *, begun: int = 0, callback: Callback | None = None, checkpoint: Checkpoint | None = None) -> None:
+        """The rounds of `close` from pivot `begun` on, without checking that the closure exists."""
         s, n, layout = self.semiring, self.n, self.layout
         nonnegative = fast(self.seen, s, self.dtype, n)
-        begun = 0 if checkpoint is None else checkpoint.begun_in(layout.block)
 
         def work(comm: Comm) -> tuple[Backend, float]:
             ops = bind(s, self.dtype, device=self.world.device, nonnegative=nonnegative, **self.world.options)
@@ -400,12 +357,6 @@ class DistributedMatrix:
     def _allgather(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
         return self.world.allgather(self.each_part(work))
 
-    def _warned(self, declared: bool) -> DistributedMatrix:
-        """Self; warns of ambiguous zeros unless `declared`."""
-        if not declared:
-            warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
-        return self
-
     def _survey(self) -> Survey:
         if dtypes.SCALARS[self.dtype].boolean:
             return Survey(0, 1, True)
@@ -447,17 +398,16 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
     return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], target[::-1], strict=False))
 
 
-def _make_part(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Array:
-    """A rank's part: uploaded at once if of the computing dtype, else converted in row strips."""
-    s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
-    if not rows_at_a_time:
-        piece = fill(rows, columns)
-        if isinstance(piece, BitMatrix) or piece.dtype == dtype:
-            return ops.upload(piece, copy=True)
+def _make_part(ops: Backend, rows: slice, columns: slice, source: Source) -> Array:
+    """A rank's part: a view uploaded at once if of the computing dtype, else windows of rows."""
+    m, n = rows.stop - rows.start, columns.stop - columns.start
+    if source.viewed and source.fill is not None:
+        view = source.fill(rows, columns)
+        if isinstance(view, BitMatrix) or (view.dtype == ops.dtype and not source.nulls):
+            return ops.upload(view, copy=True)
     part = ops.empty((m, n))
-    height = max(1, STRIP // max(1, n * dtype.itemsize))
+    height = max(1, STRIP // max(1, n * ops.dtype.itemsize))
     for i in range(0, m if n else 0, height):
         strip = slice(rows.start + i, min(rows.start + i + height, rows.stop))
-        piece = conform(filled(fill, strip, columns), s, dtype, where="DistributedMatrix", first=strip.start)
-        ops.copy(part[local(strip, rows), :], ops.upload(piece, copy=False))
+        ops.copy(part[local(strip, rows), :], ops.upload(source.window(strip, columns), copy=False))
     return part

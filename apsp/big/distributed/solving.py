@@ -19,6 +19,7 @@ from semiring.host.errors import AlgebraError, DivergenceError
 from semiring.host.types import Array, DType, Fields, Input
 from semiring.kernels.backend import Backend, bind
 
+from ...io.graph import Graph
 from ...io.graph.ondisk import refuse_overwriting
 from ...io.saving import tiles
 from ...road.log import logger
@@ -60,77 +61,50 @@ def plan(
 def closed(
     source: Input, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix | np.ndarray:
-    """The distributed closure, written if `limits` have an output; gathered if only all of it shows convergence."""
-    limits, where = wants.limits, wants.where
-    if limits is None:
+    """The closure of a graph or of windows over ranks, with the checkpoint and output of its limits.
 
-        def parts() -> DistributedMatrix:
-            # `on_survey` warns of zeros in the caller's name instead.
-            graph = source.having(nulls=()) if source.null_undeclared else source
-            M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
-            if source.null_undeclared:
-                on_survey(M.seen)
-            return M.close(callback=wants.callback)
-
-        return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
-    windows = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
-    return _closed(
-        lambda: _within_limits(windows, wants, ranks, limits, on_survey), windows.to_array, semiring, wants, ranks,
-        limits,
-    )  # fmt: skip
-
-
-def _closed(
-    parts: Callable[[], DistributedMatrix],
-    to_dense: Callable[[], np.ndarray],
-    semiring: Semiring,
-    request: Request,
-    ranks: World,
-    limits: Limits | None,
-) -> DistributedMatrix | np.ndarray:
-    """The closure by `parts`, or of the whole matrix if convergence needs it: ⊕ not idempotent, or possible rounding.
-
-    AlgebraError for such a ⊕ over several processes; DivergenceError if there is no closure, or rounding may have made
-    a cycle negative over several processes.
+    All of it in this process if convergence needs that: ⊕ not idempotent, or possible rounding. Raises AlgebraError for
+    such a ⊕ over several processes; DivergenceError if there is no closure, or rounding may have made a cycle negative
+    over several processes; FormatError in every rank for a checkpoint of another; OSError.
     """
-    gathers = ranks.in_one_process
+    limits = wants.limits or Limits()
+    undeclared = isinstance(source, Graph) and source.null_undeclared
+    if undeclared and wants.limits is None:
+        source = source.having(nulls=())
+    matrix = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=wants.where)
+    refuse_overwriting(matrix.origin, limits.output, where="closure")
     if semiring.idempotent:
         try:
-            return parts()
+            # Zeros are warned of in the caller's name.
+            return _in_parts(matrix, wants, ranks, limits, on_survey if undeclared or matrix.nulls is None else None)
         except DivergenceError:
-            if not gathers:
+            if not ranks.in_one_process:
                 raise
-    elif not gathers:
+    elif not ranks.in_one_process:
         raise AlgebraError(
             f"closure: over several processes ⊕ must be idempotent, got {semiring.name}, whose sums may have no limit, "
             "which is looked for in the entire matrix. Use the GPUs of one machine."
         )
-    if limits is not None and limits.checkpoint is not None:
+    if limits.checkpoint is not None:
         logger.warning("%s: no checkpoint is written of a closure that needs the entire matrix", limits.checkpoint)
-    D: np.ndarray = closing.close(to_dense(), semiring, ranks, block=request.block, callback=request.callback)
-    if limits is not None and limits.made_in is not None:
+    A = matrix.to_array() if wants.limits else source.matrix(semiring, wants.dtype)
+    D: np.ndarray = closing.close(A, semiring, ranks, block=wants.block, callback=wants.callback)
+    if limits.made_in is not None:
         tiles.as_store(D, limits.made_in, semiring)
     return D
 
 
-def _within_limits(
-    source: Source, request: Request, ranks: World, limits: Limits, on_survey: Callable[[Survey], None]
+def _in_parts(
+    matrix: Source, wants: Wants, ranks: World, limits: Limits, on_survey: Callable[[Survey], None] | None
 ) -> DistributedMatrix:
-    """The closure of a source with the checkpoint and output of `limits`; ValueError for a memory limit."""
-    limits.refuse_memory(where="closure")
-    refuse_overwriting(source.origin, limits.output, where="closure")
-    checkpoint, unit, matrix = None, tiles.TILE, source
+    checkpoint, unit = None, 1 if limits.output is None else tiles.TILE
     if limits.checkpoint is not None:
-        checkpoint, seen = ranks.on_first(lambda: _opened(source, ranks, limits))
-        on_survey(seen)
-        unit, matrix = checkpoint.store.block[0], checkpoint.continued(source)
-    M = DistributedMatrix.filled(
-        source.n, source.semiring, source.dtype, matrix.window, world=ranks, block=request.block,
-        rows_at_a_time=True, unit=unit,
-    )  # fmt: skip
-    if checkpoint is None and source.nulls is None:
-        on_survey(M.seen)
-    M.close(callback=request.callback, checkpoint=checkpoint)
+        checkpoint, seen = ranks.on_first(lambda: _opened(matrix, ranks, limits))
+        unit, matrix = checkpoint.store.block[0], checkpoint.continued(matrix)
+    M = DistributedMatrix.from_source(matrix, world=ranks, block=wants.block, unit=unit)
+    if on_survey is not None:
+        on_survey(M.seen if checkpoint is None else seen)
+    M.close(callback=wants.callback, checkpoint=checkpoint)
     if limits.made_in is not None and not limits.in_checkpoint:
         write(M, limits.made_in)
     return M

@@ -68,7 +68,7 @@ class Checkpoint:
         """The matrix from which the closure goes on: the state, or the source if no pivot is done."""
         if not self.begun:
             return source
-        return replace(source, fill=self.store.window, nulls=(), together=together(self.store))
+        return replace(source, fill=self.store.window, nulls=(), together=together(self.store), viewed=False)
 
     def writer(self, rows: slice, columns: slice) -> PartWriter:
         return PartWriter(self.store, rows, columns, self.every)
