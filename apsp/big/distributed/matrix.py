@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
-from semiring.algebra.ranges import local, meet, sliced
+from semiring.algebra.ranges import local, meet, runs, sliced
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, fast, merge, survey
 from semiring.dense.bits import BitMatrix
@@ -227,18 +226,8 @@ class DistributedMatrix:
     # Reading
 
     def diagonal(self) -> np.ndarray:
-
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
-            k = meet(rows, columns)
-            if k.start == k.stop:
-                return np.empty(0, self.dtype)
-            return ops.diagonal(part[local(k, rows), local(k, columns)])
-
-        found = np.empty(self.n, self.dtype)
-        for rank, piece in enumerate(self._allgather(from_part)):
-            start = meet(*self.layout.part(rank)).start
-            found[start : start + len(piece)] = piece
-        return found
+        every = np.arange(self.n)
+        return self.pairs(every, every)
 
     def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
         index = np.arange(self.n)[i]
@@ -248,39 +237,37 @@ class DistributedMatrix:
             inside = np.flatnonzero((index >= rows.start) & (index < rows.stop))
             return inside[np.argsort(index[inside], kind="stable")]
 
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
-            k = index[selection(rows)] - rows.start
-            width = columns.stop - columns.start
+        def read(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+            k, width = index[selection(rows)] - rows.start, columns.stop - columns.start
             found = np.empty((len(k), width), self.dtype)
-            cuts = [0, *(np.flatnonzero(np.diff(k) != 1) + 1).tolist(), len(k)]
-            for start, stop in pairwise(cuts):  # runs of consecutive rows
-                if stop > start and width:
-                    _read(ops, part, slice(int(k[start]), int(k[stop - 1]) + 1), slice(0, width), found[start:stop])
+            for run in runs(k - np.arange(len(k))):  # of consecutive rows
+                _read(ops, part, slice(int(k[run.start]), int(k[run.stop - 1]) + 1), slice(0, width), found[run])
             return found
 
         out = np.empty((len(index), self.n), self.dtype)
-        for rank, piece in enumerate(self._allgather(from_part)):
-            rows, columns = self.layout.part(rank)
-            out[selection(rows), columns] = piece
-        return out
+        return self._assembled(out, read, lambda rows, columns: (selection(rows), columns))
 
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
         """A window as a NumPy array. Collective; unless `everywhere`, only rank 0's process gets it."""
+        out = np.empty((rows.stop - rows.start, columns.stop - columns.start), self.dtype)
+        return self._read_window(rows, columns, out, everywhere=everywhere)
 
-        def from_part(ops: Backend, part: Array, part_rows: slice, part_columns: slice) -> np.ndarray:
+    def _read_window(self, rows: slice, columns: slice, out: np.ndarray, *, everywhere: bool = True) -> np.ndarray:
+        """out ← a window; each rank writes what it has of it."""
+
+        def place(part_rows: slice, part_columns: slice) -> tuple[slice, slice]:
+            return local(meet(rows, part_rows), rows), local(meet(columns, part_columns), columns)
+
+        def read(ops: Backend, part: Array, part_rows: slice, part_columns: slice) -> np.ndarray:
             r, c = meet(rows, part_rows), meet(columns, part_columns)
-            found = np.empty((r.stop - r.start, c.stop - c.start), self.dtype)
-            if found.size:
-                _read(ops, part, local(r, part_rows), local(c, part_columns), found)
+            found = out[place(part_rows, part_columns)]
+            _read(ops, part, local(r, part_rows), local(c, part_columns), found)
             return found
 
-        pieces = self._allgather(from_part) if everywhere else self.world.gather(self.each_part(from_part))
-        out = np.empty((rows.stop - rows.start, columns.stop - columns.start) if pieces else (0, 0), self.dtype)
-        for rank, piece in enumerate(pieces or ()):
-            r, c = (meet(span, own) for span, own in zip((rows, columns), self.layout.part(rank), strict=True))
-            if piece.size:
-                out[local(r, rows), local(c, columns)] = piece
-        return out
+        if self.world.in_one_process:
+            self.each_part(read)
+            return out
+        return self._assembled(out, read, place, everywhere=everywhere)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -303,15 +290,12 @@ class DistributedMatrix:
         def inside(rows: slice, columns: slice) -> np.ndarray:
             return (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
 
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+        def read(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
             chosen = inside(rows, columns)
             entries = part[i[chosen] - rows.start, j[chosen] - columns.start]
             return entries if isinstance(entries, np.ndarray) else entries.get()
 
-        out = np.empty(len(i), self.dtype)
-        for rank, piece in enumerate(self._allgather(from_part)):
-            out[inside(*self.layout.part(rank))] = piece
-        return out
+        return self._assembled(np.empty(len(i), self.dtype), read, inside)
 
     def gather(self, out: Array = None) -> Array:
         """The entire matrix as a NumPy array; each rank writes its part.
@@ -326,17 +310,8 @@ class DistributedMatrix:
             return out
         if out is not None and out.dtype.newbyteorder("=") != self.dtype:
             raise DTypeError(f"DistributedMatrix.gather: out must be of {self.dtype}, got {out.dtype}.")
-        dense = np.empty((self.n, self.n), self.dtype) if out is None else out
-
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
-            return ops.download(part, out=dense[rows, columns])
-
-        if self.world.in_one_process:
-            self.each_part(from_part)
-            return dense
-        for rank, piece in enumerate(self._allgather(from_part)):
-            dense[self.layout.part(rank)] = piece
-        return dense
+        every = slice(0, self.n)
+        return self._read_window(every, every, np.empty(self.shape, self.dtype) if out is None else out)
 
     def allocate_result(self) -> tuple[np.ndarray, Future[None] | None]:
         """A new array to gather into, and a future for when all its pages are mapped, or None."""
@@ -356,6 +331,20 @@ class DistributedMatrix:
 
     def _allgather(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
         return self.world.allgather(self.each_part(work))
+
+    def _assembled(
+        self,
+        out: np.ndarray,
+        read: Callable[[Backend, Array, slice, slice], np.ndarray],
+        place: Callable[[slice, slice], Any],
+        *,
+        everywhere: bool = True,
+    ) -> np.ndarray:
+        """out[place(rows, columns)] ← read(ops, part, rows, columns) of every rank, or in rank 0's process alone."""
+        pieces = self._allgather(read) if everywhere else self.world.gather(self.each_part(read))
+        for rank, piece in enumerate(pieces or ()):
+            out[place(*self.layout.part(rank))] = piece
+        return out
 
     def _survey(self) -> Survey:
         if dtypes.SCALARS[self.dtype].boolean:
@@ -384,6 +373,8 @@ def _pair(key: object) -> tuple[Array, Array]:
 
 def _read(ops: Backend, part: Array, rows: slice, columns: slice, out: np.ndarray) -> None:
     """out ← a window of a part; packed bits are widened to multiples of 64 columns first."""
+    if not out.size:
+        return
     first = columns.start // ops.grain * ops.grain
     last = min(part.shape[1], -(-columns.stop // ops.grain) * ops.grain)
     if (first, last) == (columns.start, columns.stop):
