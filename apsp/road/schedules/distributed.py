@@ -155,24 +155,21 @@ class Panels:
             ops.copy(X[local(down, rows), :], self.P[local(down, k), local(columns, part.columns)])
 
 
-def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    b = min(n, block)
-    return max(
-        ops.verb_workspace("gemm", n, n, b),
-        ops.verb_workspace("matmul", b, n, b),
-        recursive.verb_bytes(b, ops, block=ops.pivot),
-    )
+def product_bytes(m: int, n: int, b: int, ops: Backend) -> int:
+    """Workspace bytes of the largest verb of a round, for a part of m × n and a pivot block of b."""
+    products = max(ops.verb_workspace("gemm", m, n, b), ops.verb_workspace("matmul", b, n, b))
+    return max(products, recursive.verb_bytes(b, ops, block=ops.pivot))
 
 
-def panels(n: int, ops: Backend, *, block: int) -> int:
-    """Bytes of the panels; twice with look-ahead."""
-    b, size = min(n, block), ops.matrix_bytes
-    return (2 if ops.looks_ahead else 1) * (size(n, b) + size(b, n)) + size(b, n) + size(b, b)
+def panel_bytes(m: int, n: int, b: int, ops: Backend) -> int:
+    """Bytes of the panels of a part of m × n; twice with look-ahead."""
+    size = ops.matrix_bytes
+    return (2 if ops.looks_ahead else 1) * (size(m, b) + size(b, n)) + size(b, n) + size(b, b)
 
 
 SCHEDULE = Schedule(
     closure,
     "one product a round; over a grid of processes, each with a part of the matrix",
-    verb_bytes=verb_bytes,
-    panels=panels,
+    verb_bytes=lambda n, ops, *, block: product_bytes(n, n, min(n, block), ops),
+    panels=lambda n, ops, *, block: panel_bytes(n, n, min(n, block), ops),
 )
