@@ -224,8 +224,8 @@ class Large:
             ops.synchronize()
             ops.download(M, out=D)
         else:
-            step = streaming.reporting(callback, n, begun)
-            streaming.closure(InArray(D), ops, self.cut, begun=begun, after=after if writer else None, step=step)
+            write = after if writer else None
+            streaming.closure(InArray(D), ops, self.cut, begun=begun, after=write, callback=callback)
         if potential is not None:
             restore(D, s, potential)
             settle.reflexive(D, s)
@@ -243,11 +243,9 @@ class Large:
             forget_result(place)  # remove a result of another closure
         state = checkpoints.opened(place, source, self.ops, tile=tile)
         state.fill(source)
-        store, begun = state.store, state.begun_in(tile)
-        step = streaming.reporting(callback, source.n, begun)
-        streaming.closure(
-            InStore(store, durable=limits.checkpoint is not None), self.ops, self.cut, begun=begun, step=step
-        )
+        store = state.store
+        slow = InStore(store, durable=limits.checkpoint is not None)
+        streaming.closure(slow, self.ops, self.cut, begun=state.begun_in(tile), callback=callback)
         store.sync()
         if divergence.may_diverge(source.semiring, source.surveyed[0], source.n):
             diagonal = np.concatenate([store.read(k, k).diagonal() for k in range(store.grid[0])])
