@@ -19,7 +19,6 @@ from semiring.host.errors import AlgebraError, DivergenceError
 from semiring.host.types import Array, DType, Fields, Input
 from semiring.kernels.backend import Backend, bind
 
-from ...io.graph import Graph
 from ...io.graph.ondisk import refuse_overwriting
 from ...io.saving import tiles
 from ...road.log import logger
@@ -59,24 +58,28 @@ def plan(
 
 
 def closed(
-    source: Input, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
+    source: Input,
+    matrix: Source | None,
+    semiring: Semiring,
+    wants: Wants,
+    ranks: World,
+    on_survey: Callable[[Survey], None],
 ) -> DistributedMatrix | np.ndarray:
-    """The closure of a graph or of windows over ranks, with the checkpoint and output of its limits.
+    """The closure over ranks of `matrix`, by default that of a graph, with the checkpoint and output of its limits.
 
     All of it in this process if convergence needs that: ⊕ not idempotent, or possible rounding. Raises AlgebraError for
     such a ⊕ over several processes; DivergenceError if there is no closure, or rounding may have made a cycle negative
     over several processes; FormatError in every rank for a checkpoint of another; OSError.
     """
     limits = wants.limits or Limits()
-    undeclared = isinstance(source, Graph) and source.null_undeclared
-    if undeclared and wants.limits is None:
-        source = source.having(nulls=())
-    matrix = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=wants.where)
+    undeclared = source.null_undeclared if matrix is None else matrix.nulls is None
+    if matrix is None:  # zeros are warned of in the caller's name
+        source = source.having(nulls=()) if undeclared else source
+        matrix = Source.of(source, semiring, wants.dtype, where=wants.where)
     refuse_overwriting(matrix.origin, limits.output, where="closure")
     if semiring.idempotent:
         try:
-            # Zeros are warned of in the caller's name.
-            return _in_parts(matrix, wants, ranks, limits, on_survey if undeclared or matrix.nulls is None else None)
+            return _in_parts(matrix, wants, ranks, limits, on_survey if undeclared else None)
         except DivergenceError:
             if not ranks.in_one_process:
                 raise
