@@ -183,6 +183,11 @@ def test_what_one_process_refuses_all_refuse():
         return comm.fail_together(lambda: comm.rank)
 
     assert run(Grid(1, 3), work) == [0, 1, 2]
+    called, ranks = [], world(ranks=3, threads=1)
+    assert ranks.on_first(lambda: called.append("once")) is None
+    assert called == ["once"]
+    with pytest.raises(MemoryError, match="rank 1"):
+        ranks.on_first(lambda: refuse(1))
 
 
 def table(name, n, density=0.1):
