@@ -25,6 +25,7 @@ from common import arguments, begin
 # isort: split
 from apsp import closure
 from apsp.big.distributed import DistributedMatrix, world
+from apsp.big.large.sources import Source
 from apsp.road import schedules
 from semiring import get
 from semiring.kernels.backend import bind, cuda_available
@@ -112,14 +113,8 @@ def several(
     trace: bool = False,
 ) -> tuple[float, Any]:
     """Seconds of the closure on several cards, or of its last rounds, and the matrix."""
-    made = DistributedMatrix.filled(
-        n,
-        get("min_plus"),
-        np.dtype(dtype),
-        lambda r, c: window(r, c, dtype),
-        world=world(gpus=args.gpus, grid=args.grid),
-        block=block,
-    )
+    source = Source(n, get("min_plus"), np.dtype(dtype), lambda r, c: window(r, c, dtype), viewed=True)
+    made = DistributedMatrix.from_source(source, world=world(gpus=args.gpus, grid=args.grid), block=block)
     close(made, rounds, trace)
     if check and rounds is None:
         check_rows(made.rows(sampled(n)), sampled(n))
@@ -133,14 +128,15 @@ def sampled(n: int) -> list[int]:
 
 def close(made: Any, rounds: int | None, trace: bool) -> None:
     """The closure, or its last rounds alone, which take as long as others and compute nothing of use."""
-    first = 0 if rounds is None else max(0, -(-made.n // made.layout.block) - rounds)
+    block = made.layout.block
+    begun = 0 if rounds is None else max(0, -(-made.n // block) - rounds) * block
     if not trace:
-        made.run(first=first)
+        made.run(begun=begun)
         return
     from traced import traced
 
     with traced() as found:
-        made.run(first=first)
+        made.run(begun=begun)
     print(found, flush=True)
 
 

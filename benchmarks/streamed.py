@@ -85,17 +85,17 @@ def hold(memory: int | None) -> None:
 
 def streamed(slow: SlowMatrix, ops: Backend, cut: streaming.Cut) -> tuple[float, float]:
     """A* in slow memory, by super-blocks; the seconds with and without what comes before the first round."""
-    n, done, start = slow.shape[0], 0, time.perf_counter()
+    n, tenth, start = slow.shape[0], 0, time.perf_counter()
 
-    def step(pairs: int) -> None:
-        nonlocal done
-        tenth, done = done * 10 // n**3, done + pairs
-        if done * 10 // n**3 > tenth and n > 16384:
-            print(f"    {done / n**3:.0%} begun after {time.perf_counter() - start:.1f} s", flush=True)
+    def report(done: int, total: int) -> None:
+        nonlocal tenth
+        before, tenth = tenth, done * 10 // total
+        if tenth > before and n > 16384:
+            print(f"    {done / total:.0%} begun after {time.perf_counter() - start:.1f} s", flush=True)
 
     with ops.window_io(slow, cut.tile):  # which pins what lies in host memory
         begun = time.perf_counter()
-        streaming.closure(slow, ops, cut, step=step)
+        streaming.closure(slow, ops, cut, callback=report)
         end = time.perf_counter()
     return time.perf_counter() - start, end - begun
 

@@ -23,8 +23,9 @@ from apsp import (
     shortest_paths,
     transitive_closure,
 )
-from apsp.big.distributed import DistributedMatrix, checkpoints, closing, plans, solving, world
+from apsp.big.distributed import DistributedMatrix, closing, plans, world
 from apsp.generate import road_like
+from apsp.io.saving import tiles
 from apsp.road.engines.elimination import Eliminated
 from apsp.road.schedules import distributed
 from semiring import (
@@ -182,6 +183,11 @@ def test_what_one_process_refuses_all_refuse():
         return comm.fail_together(lambda: comm.rank)
 
     assert run(Grid(1, 3), work) == [0, 1, 2]
+    called, ranks = [], world(ranks=3, threads=1)
+    assert ranks.on_first(lambda: called.append("once")) is None
+    assert called == ["once"]
+    with pytest.raises(MemoryError, match="rank 1"):
+        ranks.on_first(lambda: refuse(1))
 
 
 def table(name, n, density=0.1):
@@ -402,8 +408,7 @@ def interrupt(checkpoint, pivots):
 
 
 def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "TILE", 16)
-    monkeypatch.setattr(solving, "TILE", 16)
+    monkeypatch.setattr(tiles, "TILE", 16)
     expected = shortest_paths(graph, engine="dense", dtype="int16").distances
     checkpoint_dir = tmp_path / "ck"
 
@@ -442,8 +447,7 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
 
 def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_path, monkeypatch):
     """48 pivots are done: of rounds of 32 or of 64 pivots, the one that they are amid begins again."""
-    monkeypatch.setattr(checkpoints, "TILE", 16)
-    monkeypatch.setattr(solving, "TILE", 16)
+    monkeypatch.setattr(tiles, "TILE", 16)
     expected = shortest_paths(graph, engine="dense", dtype="int16").distances
 
     for block in (32, 64):
@@ -461,7 +465,7 @@ def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_pa
 
 def test_the_last_round_is_kept_whatever_the_time(graph, tmp_path, monkeypatch):
     """The checkpoint of a closure that ended is its result: nobody computes it twice. A tile is of one rank."""
-    monkeypatch.setattr(checkpoints, "TILE", 32)
+    monkeypatch.setattr(tiles, "TILE", 32)
     where = {"gpus": world(ranks=4, threads=1), "dtype": "int16", "block": 16, "checkpoint": tmp_path / "ck"}
     r = shortest_paths(graph, **where, every=3600)
     assert TileStore(tmp_path / "ck").inspect().oldest == 70

@@ -79,7 +79,7 @@ def test_a_part_is_whole_after_a_round_where_that_is_asked(count):
     from apsp.road.schedules import distributed
 
     M = ops.upload(A)
-    distributed.closure(M, ops, block=128, complete=lambda _: True, after=lambda i, k: seen.append(ops.download(M)))
+    distributed.closure(M, ops, block=128, complete=lambda: True, after=lambda k: seen.append(ops.download(M)))
     D = A.copy()
     for index, k in enumerate(range(0, 600, 128)):
         for v in range(k, min(k + 128, 600)):

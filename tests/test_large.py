@@ -18,7 +18,7 @@ from reference import Reference
 import semiring
 from apsp import Graph, Result, closure, plan, shortest_paths, transitive_closure
 from apsp.big.distributed import DistributedMatrix, world
-from apsp.big.large import checkpoints, in_memory
+from apsp.big.large import checkpoints
 from apsp.big.large.limits import Limits
 from apsp.big.large.sources import Source
 from apsp.doors.cli import main
@@ -184,7 +184,7 @@ def test_a_store_half_closed_is_no_matrix_until_the_same_call_has_ended(tmp_path
 
 def test_a_closure_in_memory_goes_on_from_disk_amid_a_tile(tmp_path, matrix, expected, monkeypatch):
     """300 pivots are done, which is no multiple of a tile: its round begins again."""
-    monkeypatch.setattr(in_memory, "TILE", 64)
+    monkeypatch.setattr(tiles, "TILE", 64)
     with pytest.raises(Stop):
         closure(matrix, checkpoint=tmp_path, every=0, block=100, callback=until(4 / 7))
     assert TileStore(tmp_path).inspect().oldest == 300
@@ -251,14 +251,15 @@ def test_checkpoints_take_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
         now[0] += 5.0
         return np.zeros((4, 4))
 
-    writer = checkpoints.CheckpointWriter(TileStore.create(tmp_path / "t", (4, 4), "float64", block=4), every=1.0)
-    assert not writer.due
+    every, store = slice(0, 4), TileStore.create(tmp_path / "t", (4, 4), "float64", block=4)
+    writer = checkpoints.PartWriter(store, every, every, every=1.0)
+    assert not writer.due()
     now[0] += 1.0
-    assert writer.due
-    writer.write(slice(0, 4), slice(0, 4), fetch, 4)
+    assert writer.due()
+    writer.write(4, fetch)
     for later, due in ((44.0, False), (1.5, True)):
         now[0] += later
-        assert writer.due is due
+        assert writer.due() is due
 
 
 def test_a_plan_of_a_stream_tells_its_numbers(matrix):
@@ -332,7 +333,7 @@ def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_its
     for k in range(n):
         D = np.minimum(D, D[:, k, None] + D[k])
     assert (np.abs(D + D.T)[~np.eye(n, dtype=bool)] < 1e-9).any()
-    monkeypatch.setattr(in_memory, "TILE", 9)  # bands of rows are restored apart
+    monkeypatch.setattr(tiles, "TILE", 9)  # bands of rows are restored apart
     where = {"checkpoint": tmp_path / "ck", "every": 0}
     with pytest.raises(Stop):
         closure(A, **where, block=8, callback=until(0.6))

@@ -627,7 +627,7 @@ def test_what_ranks_hold_together_is_refused_before_their_parts_are_made(monkeyp
     needed = plan(BITS, "boolean", gpus=ranks) if given == "bools" else plan(BIG[:500, :500], gpus=ranks, paths=True)
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: needed.beside_bytes - 1)
     with monkeypatch.context() as patched:
-        patched.setattr(DistributedMatrix, "filled", lambda *_, **__: pytest.fail("made"))
+        patched.setattr(DistributedMatrix, "from_source", lambda *_, **__: pytest.fail("made"))
         with pytest.raises(MemoryNeeded, match="must fit on cpu"):
             call()
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: needed.beside_bytes)

@@ -371,8 +371,9 @@ def test_other_users_of_a_dense_matrix_warn_as_closure_does():
         np.testing.assert_array_equal(
             DistributedMatrix.from_graph(as_graph(PATH, null_value=0), world=ranks, dtype="f8").close().gather(), APART
         )
-        M = DistributedMatrix.from_array(PATH, world=ranks, dtype="f8", null_value=0)
-        np.testing.assert_array_equal(M.close().gather(), APART)
+        for A in (PATH, PATH.astype("f8")):
+            M = DistributedMatrix.from_array(A, world=ranks, dtype="f8", null_value=0)
+            np.testing.assert_array_equal(M.close().gather(), APART)
 
 
 def test_a_store_that_says_what_is_no_edge_needs_no_word(tmp_path):

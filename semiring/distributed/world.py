@@ -42,6 +42,11 @@ class World(ABC):
     def allgather(self, values: list[Found]) -> list[Found]:
         """Values of all ranks in rank order, from those of this process's ranks."""
 
+    def on_first(self, work: Callable[[], Found]) -> Found:
+        """work() of rank 0 alone, in every process; if it raises, in every rank."""
+        found = self.run(lambda comm: comm.fail_together(lambda: [work()] if comm.rank == 0 else []))
+        return next(first[0] for first in self.allgather(found) if first)
+
     def gather(self, values: list[Found]) -> list[Found] | None:
         """Values of all ranks in the process of rank 0; None elsewhere."""
         return self.allgather(values)

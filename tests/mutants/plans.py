@@ -151,9 +151,9 @@ MUTANTS = [
     ),
     Mutant(
         "distributed-panels",
-        "apsp/big/distributed/plans.py",
-        "sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, n) + ops.matrix_bytes(b, b)",
-        "sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, b)",
+        "apsp/road/schedules/distributed.py",
+        "* (size(m, b) + size(b, n)) + size(b, n) + size(b, b)",
+        "* (size(m, b) + size(b, n)) + size(b, b)",
         "tests/test_distributed.py::test_what_a_rank_is_said_to_hold_is_what_it_makes",
         "The row strip as it was is not counted.",
     ),

@@ -4,50 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
-from semiring.algebra.conversion import conform
-from semiring.algebra.ranges import local, meet, sliced
+from semiring.algebra.ranges import local, meet, runs, sliced
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, fast, merge, survey
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import Comm, Layout, LocalMatrix, World
-from semiring.host.arrays import require_square
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, DType, Fields
 from semiring.kernels.backend import Backend, bind
 from semiring.kernels.observed import Callback
-from semiring.stores.tiles import TileStore
 
 from ...io.graph import Graph
-from ...io.graph.nulls import warn_of_ambiguous, without_nulls
-from ...io.graph.ondisk import OnDisk
+from ...io.graph.nulls import warn_of_ambiguous
 from ...io.reading.options import BY_RULE, NullValue, nulls_of
 from ...road.convergence import divergence
 from ...road.schedules import distributed
-from ..large.sources import arcs_of, filled
+from ..large.checkpoints import Checkpoint
+from ..large.sources import Source
 from .plans import STRIP, default_block, require_memory
 
 Found = TypeVar("Found")
-#: `fill(rows, columns)`: a window of the global matrix.
-Fill = Callable[[slice, slice], Array]
-
-
-class Rounds(Protocol):
-    """Hooks between the rounds of a closure, such as checkpoints."""
-
-    def due(self, rank: int) -> bool:
-        """Whether `after` will read the rank's part; all of it must then have completed the round."""
-
-    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """Called after `done` pivots; `fetch(rows, columns)` copies a window of the rank's part to the host."""
 
 
 class DistributedMatrix:
@@ -126,25 +110,11 @@ class DistributedMatrix:
         AmbiguityWarning
             If zeros may be edges or none, as `closure`.
         """
-        s, nulls, where = get(semiring), nulls_of(null_value), "DistributedMatrix"
-        declared = nulls is not None
-        if isinstance(A, TileStore):
-            stored = OnDisk.from_path(A.path)
-            A, nulls = stored.over(s, dtype, nulls, where=where), None
-            declared = declared or stored.semiring is not None
-        elif not isinstance(A, BitMatrix):
-            A = np.asanyarray(A)
-        require_square(A.shape, where=where, what="an array")
-        source_dtype = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
-        target = dtypes.resolve(s, dtype, source_dtype, where=where)
-
-        def fill(rows: slice, columns: slice) -> Array:
-            found = A[rows, columns]
-            if not nulls:
-                return found
-            return without_nulls(conform(found, s, target, where=where), found, nulls, s, where=where)
-
-        return cls.filled(A.shape[0], s, target, fill, world=world, block=block)._warned(declared)
+        source = Source.of(A, get(semiring), dtype, nulls=nulls_of(null_value), where="DistributedMatrix")
+        M = cls.from_source(source, world=world, block=block)
+        if source.nulls is None:
+            warn_of_ambiguous(M.seen, M.semiring, where=source.where)
+        return M
 
     @classmethod
     def from_function(
@@ -163,15 +133,15 @@ class DistributedMatrix:
         semiring's zero for no edge. Other arguments as in `from_array`; dtype is by default float64, or the semiring's
         first.
         """
-        s = get(semiring)
-        target = dtypes.resolve(s, dtype, where="DistributedMatrix")
+        s, where = get(semiring), "DistributedMatrix"
 
         def fill(rows: slice, columns: slice) -> Array:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
             found = np.asarray(function(i[:, None], j[None, :]))
             return np.broadcast_to(found, (len(i), len(j))) if _broadcasts(found.shape, (len(i), len(j))) else found
 
-        return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
+        source = Source(n, s, dtypes.resolve(s, dtype, where=where), fill, where=where)
+        return cls.from_source(source, world=world, block=block)
 
     @classmethod
     def from_graph(
@@ -184,56 +154,32 @@ class DistributedMatrix:
         block: int | None = None,
     ) -> DistributedMatrix:
         """`Graph.matrix` in parts, never full; warns of ambiguous zeros."""
-        s = get(semiring)
-        arguments: Fields = {"world": world, "block": block}
-        if graph.dense is not None:
-            windows = graph.windows(s, dtype, where="DistributedMatrix")
-            A = graph.matrix(s, dtype) if windows is None else windows
-            M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **arguments)
-            return M._warned(not graph.null_undeclared)
-        target = graph.target(s, dtype, where="DistributedMatrix")
-        return cls.filled(graph.n, s, target, arcs_of(graph, s, target), rows_at_a_time=True, **arguments)
+        return cls.from_array(graph, semiring, world=world, dtype=dtype, block=block)
 
     @classmethod
-    def filled(
-        cls,
-        n: int,
-        semiring: Semiring,
-        dtype: np.dtype,
-        fill: Fill,
-        *,
-        world: World,
-        block: int | None = None,
-        rows_at_a_time: bool = False,
-        unit: int = 1,
-    ) -> DistributedMatrix:
-        """The matrix with windows `fill(rows, columns)`, called in every rank.
-
-        It is called once for an entire part, or with `rows_at_a_time` for strips of rows, as NumPy arrays of any dtype.
-        Parts are cut at multiples of `unit`, too.
-        """
+    def from_source(cls, source: Source, *, world: World, block: int | None = None, unit: int = 1) -> DistributedMatrix:
+        """The matrix of a source, of which each rank reads its part; parts are cut at multiples of `unit`, too."""
 
         def work(comm: Comm) -> tuple[Backend, Array, Layout]:
-            ops = bind(semiring, dtype, device=world.device, **world.options)
-            size = block or default_block(n, ops)
-            layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid, unit)
+            ops = bind(source.semiring, source.dtype, device=world.device, **world.options)
+            size = block or default_block(source.n, ops)
+            layout = Layout(source.n, -(-size // ops.grain) * ops.grain, world.grid, unit)
             comm.fail_together(lambda: require_memory(layout, ops, comm, world))
-            rows, columns = layout.part(comm.rank)
-            return ops, comm.fail_together(lambda: _make_part(ops, rows, columns, fill, rows_at_a_time)), layout
+            return ops, comm.fail_together(lambda: _make_part(ops, *layout.part(comm.rank), source)), layout
 
         made = world.run(work)
-        return cls(semiring, dtype, world, made[0][2], [ops for ops, _, _ in made], [part for _, part, _ in made])
+        parts, ops = [part for _, part, _ in made], [ops for ops, _, _ in made]
+        return cls(source.semiring, source.dtype, world, made[0][2], ops, parts)
 
     # The closure
 
-    def close(
-        self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None
-    ) -> DistributedMatrix:
-        """A ← A* in place, from the round `first` on; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
+    def close(self, *, callback: Callback | None = None, checkpoint: Checkpoint | None = None) -> DistributedMatrix:
+        """A ← A* in place; returns self. `apsp.closure(A, gpus=…)` also handles saturation.
 
-        `callback(done, total)`, in pairs, is called on rank 0 after each round; `rounds` are hooks, such as
-        checkpoints. Raises DivergenceError if the closure does not exist (parts are then undefined), AlgebraError if ⊕
-        is not idempotent: convergence then needs the entire matrix, as in `apsp.closure(A, gpus=…)`.
+        `callback(done, total)`, in pairs, is called on rank 0 after each round. From the state of a `checkpoint` the
+        closure goes on, and it is written there. Raises DivergenceError if the closure does not exist (parts are then
+        undefined), AlgebraError if ⊕ is not idempotent: convergence then needs the entire matrix, as in
+        `apsp.closure(A, gpus=…)`.
         """
         s = self.semiring
         if not s.idempotent:
@@ -241,30 +187,34 @@ class DistributedMatrix:
                 f"DistributedMatrix.close: ⊕ must be idempotent, got {s.name}, whose sums may have no limit, which is "
                 "looked for in the entire matrix. Pass it to apsp.closure(A, gpus=…)."
             )
-        self.run(callback=callback, first=first, rounds=rounds)
+        begun = 0 if checkpoint is None else checkpoint.begun_in(self.layout.block)
+        self.run(begun=begun, callback=callback, checkpoint=checkpoint)
         if divergence.may_diverge(s, self.seen, self.n):
             divergence.refuse_beaten(self.diagonal(), s, where="DistributedMatrix", apart=self.dtype)
+        if checkpoint is not None:
+            self.world.on_first(checkpoint.close)
         return self
 
-    def run(self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None) -> None:
-        """The rounds of `close`, without checking that the closure exists."""
+    def run(self, *, begun: int = 0, callback: Callback | None = None, checkpoint: Checkpoint | None = None) -> None:
+        """The rounds of `close` from pivot `begun` on, without checking that the closure exists."""
         s, n, layout = self.semiring, self.n, self.layout
         nonnegative = fast(self.seen, s, self.dtype, n)
 
         def work(comm: Comm) -> tuple[Backend, float]:
             ops = bind(s, self.dtype, device=self.world.device, nonnegative=nonnegative, **self.world.options)
 
-            def done(index: int, pivot: slice) -> None:
-                if rounds is not None:
-                    rounds.after(comm.rank, pivot.stop, lambda r, c: ops.download(part.part(r, c)))
+            def done(pivot: slice) -> None:
+                if writer is not None:
+                    writer.after(pivot.stop, lambda r, c: ops.download(part.part(r, c)))
                 if callback is not None and comm.rank == 0:
                     callback(pivot.stop * n * n, n**3)
 
             part = LocalMatrix(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
-            complete = None if rounds is None else lambda index: rounds.due(comm.rank)
+            writer = None if checkpoint is None else checkpoint.writer(part.rows, part.columns)
+            complete = None if writer is None else writer.due
             comm.barrier()
             watch = ops.stopwatch()
-            distributed.closure(part, ops, block=layout.block, first=first, after=done, complete=complete)
+            distributed.closure(part, ops, block=layout.block, begun=begun, after=done, complete=complete)
             watch.stop()
             ops.synchronize()
             return ops, watch.seconds
@@ -276,18 +226,8 @@ class DistributedMatrix:
     # Reading
 
     def diagonal(self) -> np.ndarray:
-
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
-            k = meet(rows, columns)
-            if k.start == k.stop:
-                return np.empty(0, self.dtype)
-            return ops.diagonal(part[local(k, rows), local(k, columns)])
-
-        found = np.empty(self.n, self.dtype)
-        for rank, piece in enumerate(self._allgather(from_part)):
-            start = meet(*self.layout.part(rank)).start
-            found[start : start + len(piece)] = piece
-        return found
+        every = np.arange(self.n)
+        return self.pairs(every, every)
 
     def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
         index = np.arange(self.n)[i]
@@ -297,39 +237,37 @@ class DistributedMatrix:
             inside = np.flatnonzero((index >= rows.start) & (index < rows.stop))
             return inside[np.argsort(index[inside], kind="stable")]
 
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
-            k = index[selection(rows)] - rows.start
-            width = columns.stop - columns.start
+        def read(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+            k, width = index[selection(rows)] - rows.start, columns.stop - columns.start
             found = np.empty((len(k), width), self.dtype)
-            cuts = [0, *(np.flatnonzero(np.diff(k) != 1) + 1).tolist(), len(k)]
-            for start, stop in pairwise(cuts):  # runs of consecutive rows
-                if stop > start and width:
-                    _read(ops, part, slice(int(k[start]), int(k[stop - 1]) + 1), slice(0, width), found[start:stop])
+            for run in runs(k - np.arange(len(k))):  # of consecutive rows
+                _read(ops, part, slice(int(k[run.start]), int(k[run.stop - 1]) + 1), slice(0, width), found[run])
             return found
 
         out = np.empty((len(index), self.n), self.dtype)
-        for rank, piece in enumerate(self._allgather(from_part)):
-            rows, columns = self.layout.part(rank)
-            out[selection(rows), columns] = piece
-        return out
+        return self._assembled(out, read, lambda rows, columns: (selection(rows), columns))
 
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
         """A window as a NumPy array. Collective; unless `everywhere`, only rank 0's process gets it."""
+        out = np.empty((rows.stop - rows.start, columns.stop - columns.start), self.dtype)
+        return self._read_window(rows, columns, out, everywhere=everywhere)
 
-        def from_part(ops: Backend, part: Array, part_rows: slice, part_columns: slice) -> np.ndarray:
+    def _read_window(self, rows: slice, columns: slice, out: np.ndarray, *, everywhere: bool = True) -> np.ndarray:
+        """out ← a window; each rank writes what it has of it."""
+
+        def place(part_rows: slice, part_columns: slice) -> tuple[slice, slice]:
+            return local(meet(rows, part_rows), rows), local(meet(columns, part_columns), columns)
+
+        def read(ops: Backend, part: Array, part_rows: slice, part_columns: slice) -> np.ndarray:
             r, c = meet(rows, part_rows), meet(columns, part_columns)
-            found = np.empty((r.stop - r.start, c.stop - c.start), self.dtype)
-            if found.size:
-                _read(ops, part, local(r, part_rows), local(c, part_columns), found)
+            found = out[place(part_rows, part_columns)]
+            _read(ops, part, local(r, part_rows), local(c, part_columns), found)
             return found
 
-        pieces = self._allgather(from_part) if everywhere else self.world.gather(self.each_part(from_part))
-        out = np.empty((rows.stop - rows.start, columns.stop - columns.start) if pieces else (0, 0), self.dtype)
-        for rank, piece in enumerate(pieces or ()):
-            r, c = (meet(span, own) for span, own in zip((rows, columns), self.layout.part(rank), strict=True))
-            if piece.size:
-                out[local(r, rows), local(c, columns)] = piece
-        return out
+        if self.world.in_one_process:
+            self.each_part(read)
+            return out
+        return self._assembled(out, read, place, everywhere=everywhere)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -352,15 +290,12 @@ class DistributedMatrix:
         def inside(rows: slice, columns: slice) -> np.ndarray:
             return (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
 
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+        def read(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
             chosen = inside(rows, columns)
             entries = part[i[chosen] - rows.start, j[chosen] - columns.start]
             return entries if isinstance(entries, np.ndarray) else entries.get()
 
-        out = np.empty(len(i), self.dtype)
-        for rank, piece in enumerate(self._allgather(from_part)):
-            out[inside(*self.layout.part(rank))] = piece
-        return out
+        return self._assembled(np.empty(len(i), self.dtype), read, inside)
 
     def gather(self, out: Array = None) -> Array:
         """The entire matrix as a NumPy array; each rank writes its part.
@@ -375,17 +310,8 @@ class DistributedMatrix:
             return out
         if out is not None and out.dtype.newbyteorder("=") != self.dtype:
             raise DTypeError(f"DistributedMatrix.gather: out must be of {self.dtype}, got {out.dtype}.")
-        dense = np.empty((self.n, self.n), self.dtype) if out is None else out
-
-        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
-            return ops.download(part, out=dense[rows, columns])
-
-        if self.world.in_one_process:
-            self.each_part(from_part)
-            return dense
-        for rank, piece in enumerate(self._allgather(from_part)):
-            dense[self.layout.part(rank)] = piece
-        return dense
+        every = slice(0, self.n)
+        return self._read_window(every, every, np.empty(self.shape, self.dtype) if out is None else out)
 
     def allocate_result(self) -> tuple[np.ndarray, Future[None] | None]:
         """A new array to gather into, and a future for when all its pages are mapped, or None."""
@@ -403,19 +329,22 @@ class DistributedMatrix:
 
         return self.world.run(one)
 
-    @staticmethod
-    def reader(ops: Backend, part: Array, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
-        """A function copying windows of a part, by global rows and columns, to the host."""
-        return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
-
     def _allgather(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
         return self.world.allgather(self.each_part(work))
 
-    def _warned(self, declared: bool) -> DistributedMatrix:
-        """Self; warns of ambiguous zeros unless `declared`."""
-        if not declared:
-            warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
-        return self
+    def _assembled(
+        self,
+        out: np.ndarray,
+        read: Callable[[Backend, Array, slice, slice], np.ndarray],
+        place: Callable[[slice, slice], Any],
+        *,
+        everywhere: bool = True,
+    ) -> np.ndarray:
+        """out[place(rows, columns)] ← read(ops, part, rows, columns) of every rank, or in rank 0's process alone."""
+        pieces = self._allgather(read) if everywhere else self.world.gather(self.each_part(read))
+        for rank, piece in enumerate(pieces or ()):
+            out[place(*self.layout.part(rank))] = piece
+        return out
 
     def _survey(self) -> Survey:
         if dtypes.SCALARS[self.dtype].boolean:
@@ -444,6 +373,8 @@ def _pair(key: object) -> tuple[Array, Array]:
 
 def _read(ops: Backend, part: Array, rows: slice, columns: slice, out: np.ndarray) -> None:
     """out ← a window of a part; packed bits are widened to multiples of 64 columns first."""
+    if not out.size:
+        return
     first = columns.start // ops.grain * ops.grain
     last = min(part.shape[1], -(-columns.stop // ops.grain) * ops.grain)
     if (first, last) == (columns.start, columns.stop):
@@ -458,17 +389,16 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
     return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], target[::-1], strict=False))
 
 
-def _make_part(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Array:
-    """A rank's part: uploaded at once if of the computing dtype, else converted in row strips."""
-    s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
-    if not rows_at_a_time:
-        piece = fill(rows, columns)
-        if isinstance(piece, BitMatrix) or piece.dtype == dtype:
-            return ops.upload(piece, copy=True)
+def _make_part(ops: Backend, rows: slice, columns: slice, source: Source) -> Array:
+    """A rank's part: a view uploaded at once if of the computing dtype, else windows of rows."""
+    m, n = rows.stop - rows.start, columns.stop - columns.start
+    if source.viewed and source.fill is not None:
+        view = source.fill(rows, columns)
+        if isinstance(view, BitMatrix) or (view.dtype == ops.dtype and not source.nulls):
+            return ops.upload(view, copy=True)
     part = ops.empty((m, n))
-    height = max(1, STRIP // max(1, n * dtype.itemsize))
+    height = max(1, STRIP // max(1, n * ops.dtype.itemsize))
     for i in range(0, m if n else 0, height):
         strip = slice(rows.start + i, min(rows.start + i + height, rows.stop))
-        piece = conform(filled(fill, strip, columns), s, dtype, where="DistributedMatrix", first=strip.start)
-        ops.copy(part[local(strip, rows), :], ops.upload(piece, copy=False))
+        ops.copy(part[local(strip, rows), :], ops.upload(source.window(strip, columns), copy=False))
     return part

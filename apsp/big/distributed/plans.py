@@ -13,7 +13,7 @@ from semiring.kernels.backend import Backend
 from ...road import rates
 from ...road.estimates import rate
 from ...road.plans import Plan
-from ...road.schedules import recursive
+from ...road.schedules import distributed
 
 #: Bytes of a part built at a time on the host.
 STRIP = 64 << 20
@@ -31,12 +31,10 @@ def default_block(n: int, ops: Backend) -> int:
 def panel_bytes(layout: Layout, ops: Backend, shape: tuple[int, int] | None = None) -> int:
     """Bytes of a part's panels (twice with look-ahead) and of verb workspaces."""
     (m, n), b = shape or layout.largest, min(layout.block, layout.n)
-    sets = 2 if ops.looks_ahead else 1
-    panels = sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, n) + ops.matrix_bytes(b, b)
+    panels = distributed.panel_bytes(m, n, b, ops)
     if not ops.knows_workspaces:
         return panels + ops.workspace(2 * layout.block)
-    products = max(ops.verb_workspace("gemm", m, n, b), ops.verb_workspace("matmul", b, n, b))
-    return panels + sets * max(products, recursive.verb_bytes(b, ops, block=ops.pivot))
+    return panels + (2 if ops.looks_ahead else 1) * distributed.product_bytes(m, n, b, ops)
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Sequence
 from copy import copy
 
 import numpy as np
 
 from semiring.algebra.catalog import get
+from semiring.algebra.ranges import local
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import World, world
 from semiring.host.errors import AlgebraError, DivergenceError
-from semiring.host.types import DType, Fields, Input
-from semiring.kernels.backend import bind
+from semiring.host.types import Array, DType, Fields, Input
+from semiring.kernels.backend import Backend, bind
 
 from ...io.graph.ondisk import refuse_overwriting
-from ...io.saving.tiles import TILE, as_store
+from ...io.saving import tiles
 from ...road.log import logger
 from ...road.plans import Plan
 from ...road.wants import Request, Wants
+from ..large import checkpoints
 from ..large.limits import Limits
 from ..large.sources import Source
-from . import checkpoints, closing, plans
+from . import closing, plans
 from .matrix import DistributedMatrix
 
 #: Accepted values of `gpus=`.
@@ -54,81 +58,82 @@ def plan(
 
 
 def closed(
-    source: Input, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
-) -> DistributedMatrix | np.ndarray:
-    """The distributed closure, written if `limits` have an output; gathered if only all of it shows convergence."""
-    limits, where = wants.limits, wants.where
-    if limits is None:
-
-        def parts() -> DistributedMatrix:
-            # `on_survey` warns of zeros in the caller's name instead.
-            graph = source.having(nulls=()) if source.null_undeclared else source
-            M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
-            if source.null_undeclared:
-                on_survey(M.seen)
-            return M.close(callback=wants.callback)
-
-        return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
-    windows = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
-    return _closed(
-        lambda: _within_limits(windows, wants, ranks, limits, on_survey), windows.to_array, semiring, wants, ranks,
-        limits,
-    )  # fmt: skip
-
-
-def _closed(
-    parts: Callable[[], DistributedMatrix],
-    to_dense: Callable[[], np.ndarray],
+    source: Input,
+    matrix: Source | None,
     semiring: Semiring,
-    request: Request,
+    wants: Wants,
     ranks: World,
-    limits: Limits | None,
+    on_survey: Callable[[Survey], None],
 ) -> DistributedMatrix | np.ndarray:
-    """The closure by `parts`, or of the whole matrix if convergence needs it: ⊕ not idempotent, or possible rounding.
+    """The closure over ranks of `matrix`, by default that of a graph, with the checkpoint and output of its limits.
 
-    AlgebraError for such a ⊕ over several processes; DivergenceError if there is no closure, or rounding may have made
-    a cycle negative over several processes.
+    All of it in this process if convergence needs that: ⊕ not idempotent, or possible rounding. Raises AlgebraError for
+    such a ⊕ over several processes; DivergenceError if there is no closure, or rounding may have made a cycle negative
+    over several processes; FormatError in every rank for a checkpoint of another; OSError.
     """
-    gathers = ranks.in_one_process
+    limits = wants.limits or Limits()
+    undeclared = source.null_undeclared if matrix is None else matrix.nulls is None
+    if matrix is None:  # zeros are warned of in the caller's name
+        source = source.having(nulls=()) if undeclared else source
+        matrix = Source.of(source, semiring, wants.dtype, where=wants.where)
+    refuse_overwriting(matrix.origin, limits.output, where="closure")
     if semiring.idempotent:
         try:
-            return parts()
+            return _in_parts(matrix, wants, ranks, limits, on_survey if undeclared else None)
         except DivergenceError:
-            if not gathers:
+            if not ranks.in_one_process:
                 raise
-    elif not gathers:
+    elif not ranks.in_one_process:
         raise AlgebraError(
             f"closure: over several processes ⊕ must be idempotent, got {semiring.name}, whose sums may have no limit, "
             "which is looked for in the entire matrix. Use the GPUs of one machine."
         )
-    if limits is not None and limits.checkpoint is not None:
+    if limits.checkpoint is not None:
         logger.warning("%s: no checkpoint is written of a closure that needs the entire matrix", limits.checkpoint)
-    D: np.ndarray = closing.close(to_dense(), semiring, ranks, block=request.block, callback=request.callback)
-    if limits is not None and limits.made_in is not None:
-        as_store(D, limits.made_in, semiring)
+    A = matrix.to_array() if wants.limits else source.matrix(semiring, wants.dtype)
+    D: np.ndarray = closing.close(A, semiring, ranks, block=wants.block, callback=wants.callback)
+    if limits.made_in is not None:
+        tiles.as_store(D, limits.made_in, semiring)
     return D
 
 
-def _within_limits(
-    source: Source, request: Request, ranks: World, limits: Limits, on_survey: Callable[[Survey], None]
+def _in_parts(
+    matrix: Source, wants: Wants, ranks: World, limits: Limits, on_survey: Callable[[Survey], None] | None
 ) -> DistributedMatrix:
-    """The closure of a source with the checkpoint and output of `limits`; ValueError for a memory limit."""
-    limits.refuse_memory(where="closure")
-    refuse_overwriting(source.origin, limits.output, where="closure")
-    block, callback = request.block, request.callback
+    checkpoint, unit = None, 1 if limits.output is None else tiles.TILE
     if limits.checkpoint is not None:
-        M = checkpoints.close(source, ranks, limits, block=block, callback=callback, on_survey=on_survey)
-    else:
-        M = DistributedMatrix.filled(
-            source.n, source.semiring, source.dtype, source.window, world=ranks, block=block, rows_at_a_time=True,
-            unit=TILE,
-        )  # fmt: skip
-        if source.nulls is None:
-            on_survey(M.seen)
-        M.close(callback=callback)
+        checkpoint, seen = ranks.on_first(lambda: _opened(matrix, ranks, limits))
+        unit, matrix = checkpoint.store.block[0], checkpoint.continued(matrix)
+    M = DistributedMatrix.from_source(matrix, world=ranks, block=wants.block, unit=unit)
+    if on_survey is not None:
+        on_survey(M.seen if checkpoint is None else seen)
+    M.close(callback=wants.callback, checkpoint=checkpoint)
     if limits.made_in is not None and not limits.in_checkpoint:
-        checkpoints.write(M, limits.made_in)
+        write(M, limits.made_in)
     return M
+
+
+def _opened(source: Source, ranks: World, limits: Limits) -> tuple[checkpoints.Checkpoint, Survey]:
+    """The checkpoint of a closure over ranks, and the survey of the source; raises FormatError, OSError."""
+    assert limits.checkpoint is not None
+    ops = bind(source.semiring, source.dtype, device=ranks.device, **ranks.options)
+    return checkpoints.opened(limits.checkpoint, source, ops, every=limits.every), source.surveyed[0]
+
+
+def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
+    """Write the matrix as a store of tiles, each rank its own; OSError in every rank."""
+    owned = math.lcm(M.layout.block, M.layout.unit)  # tiles belong to one rank each
+    tile = tiles.TILE if owned % tiles.TILE == 0 else M.layout.block
+    store = M.world.on_first(lambda: tiles.new_store(path, M.shape, M.dtype, M.semiring, block=tile))
+
+    def put(ops: Backend, part: Array, rows: slice, columns: slice) -> None:
+        def fetch(r: slice, c: slice) -> np.ndarray:
+            return np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
+
+        checkpoints.PartWriter(store, rows, columns).write(M.n, fetch)
+
+    M.each_part(put)
+    M.world.allgather([None for _ in M.world.local_ranks])  # all tiles are written
 
 
 def close_bits(closed: BitMatrix, request: Request, gpus: WorldLike) -> None:

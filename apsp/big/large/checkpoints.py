@@ -18,9 +18,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +31,8 @@ from semiring.stores.tiles import TileStore
 from semiring.stores.tiles.folder import CLOSED, SOURCE, is_store
 from semiring.stores.tiles.store import Inspection
 
+from ...io.graph.ondisk import together
+from ...io.saving import tiles
 from ...road.schedules import recursive
 from .sources import Source
 
@@ -42,26 +43,54 @@ EVERY, SHARE = 60.0, 0.1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The store of a closure's state; `begun` is the number of pivots applied to the oldest tile."""
+    """The state of a closure in a store, written every `every` seconds; its oldest tile has gone through `begun`."""
 
     store: TileStore
     begun: int
+    every: float = EVERY
+
+    def begun_in(self, block: int) -> int:
+        """The number of pivots done in complete blocks."""
+        n = len(self.store)
+        return n if self.begun >= n else self.begun // block * block
+
+    def fill(self, source: Source) -> None:
+        """Write missing tiles from the matrix, also after an interrupted start."""
+        store = self.store
+        for i, j in store.tiles():
+            try:
+                with store.opened(i, j):
+                    continue
+            except TileError:
+                store.write(i, j, source.window(*store.layout.window(i, j)), round=0)
+
+    def continued(self, source: Source) -> Source:
+        """The matrix from which the closure goes on: the state, or the source if no pivot is done."""
+        if not self.begun:
+            return source
+        return replace(source, fill=self.store.window, nulls=(), together=together(self.store), viewed=False)
+
+    def writer(self, rows: slice, columns: slice) -> PartWriter:
+        return PartWriter(self.store, rows, columns, self.every)
+
+    def close(self) -> None:
+        """Mark the state as the closure."""
+        self.store.annotate(**{CLOSED: True})
 
 
 def opened(
-    path: str | os.PathLike[str], source: Source, ops: Backend, *, tile: int | None, fit: Callable[[int], bool]
+    path: str | os.PathLike[str], source: Source, ops: Backend, *, tile: int | None = None, every: float = EVERY
 ) -> Checkpoint:
-    """The store at `path`, repaired, or a new one of tiles of size `tile`.
+    """The store at `path`, repaired, or a new one; `tile` is the size of its tiles, None for any.
 
-    `ops` recompute lost tiles; `fit(size)` tells whether tiles suit the work. Raises FormatError if the store is of
-    another matrix, semiring or dtype, or its tiles are too large; OSError if it cannot be written or does not fit on
-    the disk.
+    `ops` recompute lost tiles. Raises FormatError if the store is of another matrix, semiring or dtype, or its tiles
+    are too large; OSError if it cannot be written or does not fit on the disk.
     """
     n, s = source.n, source.semiring
     attributes = {"semiring": recorded_as(s), SOURCE: source.surveyed[1]}
     if not is_store(path):
-        store = TileStore.create(path, (n, n), source.dtype, block=tile or 1, attributes=attributes)
-        return Checkpoint(store, 0)
+        store = TileStore.create(path, (n, n), source.dtype, block=tile or tiles.TILE, attributes=attributes)
+        return Checkpoint(store, 0, every)
     store = TileStore(path, unfinished=True)
     matches = store.shape == (n, n) and store.dtype == source.dtype and attributes.items() <= store.attributes.items()
     if not matches:
@@ -71,12 +100,13 @@ def opened(
             f"a checkpoint of this closure is required, {n} × {n} over {s.name} in {source.dtype}, got {came(store)} "
             "of another. Remove the directory, or name a new one.",
         )
-    if not fit(store.block[0]):
+    if tile not in (None, store.block[0]):
         raise FormatError(path, None, f"tiles of {store.block[0]} rows are too large for this much memory. Give more.")
     found = store.inspect()
     if not s.idempotent:
         logger.warning("%s: over %s, whose sums are not idempotent, a closure starts over", path, s.name)
-        return Checkpoint(TileStore.create(path, (n, n), source.dtype, block=store.block, attributes=attributes), 0)
+        store = TileStore.create(path, (n, n), source.dtype, block=store.block, attributes=attributes)
+        return Checkpoint(store, 0, every)
     if store.attributes.get(CLOSED) and (found.errors or found.oldest < n):
         store.annotate(**{CLOSED: False})
     if found.errors:
@@ -84,18 +114,7 @@ def opened(
     begun = found.oldest
     if begun:
         logger.info("%s: goes on after %d of %d pivots", path, begun, n)
-    return Checkpoint(store, begun)
-
-
-def fill(checkpoint: Checkpoint, source: Source) -> None:
-    """Write missing tiles from the matrix, also after an interrupted start."""
-    store = checkpoint.store
-    for i, j in store.tiles():
-        try:
-            with store.opened(i, j):
-                continue
-        except TileError:
-            store.write(i, j, source.window(*store.layout.window(i, j)), round=0)
+    return Checkpoint(store, begun, every)
 
 
 def mended(store: TileStore, found: Inspection, source: Source, ops: Backend) -> Inspection:
@@ -145,50 +164,36 @@ def recomputed_tile(store: TileStore, i: int, j: int, v: int, source: Source, op
     return np.asarray(ops.download(X))
 
 
-def rounds_done(begun: int, block: int, n: int) -> int:
-    """The number of complete rounds after `begun` pivots."""
-    return -(-n // block) if begun >= n else begun // block
+class PartWriter:
+    """Writer of a part in memory, complete tiles of a store, to be called after each round.
 
+    It writes every `every` seconds, less often if that takes more than a tenth of the time, and after the last round.
+    """
 
-class CheckpointWriter:
-    """Writer of a matrix in memory every `every` seconds, or less often if that takes more than a tenth of the time."""
-
-    def __init__(self, store: TileStore, every: float = EVERY) -> None:
-        self._store, self._every = store, every
+    def __init__(self, store: TileStore, rows: slice, columns: slice, every: float = EVERY) -> None:
+        self._store, self._rows, self._columns, self._every = store, rows, columns, every
         self._ended, self._took = time.monotonic(), 0.0
+        self._due: bool | None = None
 
-    @property
     def due(self) -> bool:
+        """Whether the part is written after this round; kept for the following `after`."""
         least = self._every if self._every <= 0 else max(self._every, self._took * (1 - SHARE) / SHARE)
-        return time.monotonic() - self._ended >= least
+        self._due = time.monotonic() - self._ended >= least
+        return self._due
 
-    def write(self, rows: slice, columns: slice, fetch: Callable[[slice, slice], Any], done: int) -> None:
-        """Write the window (complete tiles) of this process after `done` pivots; `fetch` copies global windows."""
-        begun, step = time.monotonic(), self._store.block[0]
-        for start in range(rows.start, rows.stop, step):
-            band = slice(start, min(start + step, rows.stop))
-            self._store.put(fetch(band, columns), start, columns.start, round=done)
+    def after(self, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
+        """Write the part after `done` pivots if that is due; `fetch` copies global windows of it to the host."""
+        due = self.due() if self._due is None else self._due
+        self._due = None
+        if due or done == len(self._store):
+            self.write(done, fetch)
+
+    def write(self, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
+        begun, rows, columns, step = time.monotonic(), self._rows, self._columns, self._store.block[0]
+        if columns.start < columns.stop:
+            for start in range(rows.start, rows.stop, step):
+                band = slice(start, min(start + step, rows.stop))
+                self._store.put(fetch(band, columns), start, columns.start, round=done)
         self._store.sync()
         self._ended = time.monotonic()
         self._took = self._ended - begun
-
-
-class CheckpointRounds:
-    """Rounds that write the windows `parts`, of ranks or one of all, periodically, and after the last round."""
-
-    def __init__(self, store: TileStore, every: float, n: int, parts: Mapping[int, tuple[slice, slice]]) -> None:
-        self._n, self._parts = n, parts
-        self._writers = {rank: CheckpointWriter(store, every) for rank in parts}
-        self._due: dict[int, bool] = {}
-
-    def due(self, rank: int) -> bool:
-        """Whether a checkpoint is due; kept for the following `after`."""
-        self._due[rank] = self._writers[rank].due
-        return self._due[rank]
-
-    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """Write the rank's tiles if a checkpoint is due."""
-        due = self._due.pop(rank) if rank in self._due else self._writers[rank].due
-        rows, columns = self._parts[rank]
-        if (due or done == self._n) and rows.start < rows.stop and columns.start < columns.stop:
-            self._writers[rank].write(rows, columns, fetch, done)

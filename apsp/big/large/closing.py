@@ -15,22 +15,25 @@ import numpy as np
 
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast
+from semiring.dense.cycles import restore, reweight
 from semiring.host.errors import AlgebraError, DTypeError, MemoryNeeded
-from semiring.host.memory import available, shown
+from semiring.host.memory import available, require, shown
 from semiring.host.types import Array, DType, Fields
 from semiring.kernels.backend import Backend, bind, device_of
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 from semiring.stores.tiles.folder import check_place, is_store
+from semiring.stores.tiles.windows import InArray, InStore
 
 from ...io.graph.nulls import Nulls
 from ...io.graph.ondisk import refuse_overwriting
-from ...io.saving.tiles import as_store
+from ...io.saving.tiles import as_store, forget_result
 from ...road import rates
-from ...road.convergence import divergence
+from ...road.convergence import divergence, settle
 from ...road.plans import Plan, make_plan
+from ...road.schedules import distributed
 from ...road.wants import Request
-from . import in_memory, on_disk, streaming
+from . import checkpoints, streaming
 from .limits import Limits
 from .sources import Source
 
@@ -176,11 +179,79 @@ class Large:
 
     def close(self, callback: Callback | None = None) -> Array:
         """A* as an array, or a `TileStore` if requested or too large; early errors, DivergenceError, FormatError."""
-        cut = None if self.in_core else self.cut
-        if cut is None or self.streams_from_memory:
-            D = in_memory.close(self.source, self.ops, self.limits, block=self.plan.block, cut=cut, callback=callback)
-            return self.as_requested(D)
-        return on_disk.close(self.source, self.ops, self.limits, cut=cut, callback=callback)
+        if self.in_core or self.streams_from_memory:
+            return self.as_requested(self._in_memory(callback))
+        return self._on_disk(callback)
+
+    def _in_memory(self, callback: Callback | None) -> np.ndarray:
+        """A* in host memory: by pivot blocks on the device, or through it by windows."""
+        source, ops, limits = self.source, self.ops, self.limits
+        s, n, seen, every = source.semiring, source.n, source.surveyed[0], slice(0, source.n)
+        require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
+        state = None
+        if limits.checkpoint is not None:
+            state = checkpoints.opened(limits.checkpoint, source, ops, every=limits.every)
+        begun = state.begun if state else 0
+        risky = divergence.may_diverge(s, seen, n)
+        D = source.to_array() if risky or not begun else np.empty((n, n), source.dtype)
+        # Cycles of length about 0 amplify each other's rounding, but not on Johnson's lengths.
+        potential = settle.precaution(D, s, seen, overwrite=True) if risky else None
+        if state and begun:
+            state.store.window(every, every, D)
+        if potential is not None:
+            reweight(D, s, potential)
+        M = ops.upload(D, copy=False) if self.in_core else None
+        writer = state.writer(every, every) if state else None
+
+        def after(pivot: slice) -> None:
+            if callback is not None and M is not None:
+                callback(pivot.stop * n**2, n**3)
+            if writer is not None:
+                writer.after(pivot.stop, original)
+
+        def original(rows: slice, columns: slice) -> np.ndarray:
+            """A window without Johnson's lengths: any run can continue from it or return it."""
+            X = np.asarray(D[rows, columns] if M is None else ops.download(M[rows, columns]))
+            if potential is not None:
+                X = X.copy()
+                restore(X, s, potential, rows, columns)
+            return X
+
+        if M is not None:
+            ops.prepare(n)
+            complete = writer.due if writer else None
+            distributed.closure(M, ops, block=self.plan.block, begun=begun, after=after, complete=complete)
+            ops.synchronize()
+            ops.download(M, out=D)
+        else:
+            write = after if writer else None
+            streaming.closure(InArray(D), ops, self.cut, begun=begun, after=write, callback=callback)
+        if potential is not None:
+            restore(D, s, potential)
+            settle.reflexive(D, s)
+        elif risky:
+            settle.settle(D, None, s, seen)
+        if state:
+            state.close()
+        return D
+
+    def _on_disk(self, callback: Callback | None) -> TileStore:
+        """A* in a store, from which it streams, and which is its own checkpoint."""
+        source, limits, tile, place = self.source, self.limits, self.cut.tile, self.limits.works_in
+        assert place is not None
+        if limits.in_checkpoint:
+            forget_result(place)  # remove a result of another closure
+        state = checkpoints.opened(place, source, self.ops, tile=tile)
+        state.fill(source)
+        store = state.store
+        slow = InStore(store, durable=limits.checkpoint is not None)
+        streaming.closure(slow, self.ops, self.cut, begun=state.begun_in(tile), callback=callback)
+        store.sync()
+        if divergence.may_diverge(source.semiring, source.surveyed[0], source.n):
+            diagonal = np.concatenate([store.read(k, k).diagonal() for k in range(store.grid[0])])
+            divergence.refuse_beaten(diagonal, source.semiring, where="closure", apart=store.dtype)
+        state.close()
+        return store if limits.target is None or limits.checkpoint is None else store.linked(limits.target)
 
     def as_requested(self, D: np.ndarray) -> Array:
         """A result in memory as itself, or as a store, as requested."""

@@ -17,7 +17,7 @@ from ...io.saving.tiles import building
 from .checkpoints import EVERY
 
 if TYPE_CHECKING:
-    from semiring.distributed import Comm, World
+    from semiring.distributed import World
 
     from ...road.wants import Wants
 
@@ -54,8 +54,8 @@ class Limits:
                 f"{where}: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= as well, "
                 "which compute elsewhere. Leave one of them out."
             )
-        if wants.gpus is not None:
-            self.refuse_memory(where=where)
+        if wants.gpus is not None and self.memory is not None:
+            raise ValueError(f"{where}: memory= holds one device, got gpus= as well. Leave one of them out.")
         if wants.partial or wants.limit is not None:
             raise ValueError(
                 f"{where}: memory=, checkpoint= and output= come with all pairs, got sources, targets or a limit as "
@@ -94,17 +94,9 @@ class Limits:
                 yield replace(self, target=begin())
                 return
 
-            def first(comm: Comm) -> str | None:
-                return comm.fail_together(lambda: begin() if comm.rank == 0 else None)
-
-            yield replace(self, target=world.allgather(world.run(first))[0])
+            yield replace(self, target=world.on_first(begin))
             world.run(lambda comm: comm.barrier())  # all tiles are written
             world.run(lambda comm: comm.fail_together(stack.close))
-
-    def refuse_memory(self, *, where: str) -> None:
-        """Raise ValueError for a memory limit over several devices."""
-        if self.memory is not None:
-            raise ValueError(f"{where}: memory= holds one device, got gpus= as well. Leave one of them out.")
 
     @property
     def in_checkpoint(self) -> bool:

@@ -35,7 +35,8 @@ class Source:
     `fill(rows, columns)` returns a window in any dtype of the semiring; None if only the size is known (lengths are
     then assumed non-negative). `together` rows cost as much to read as one. `origin` is the input. `nulls` are entries
     of `fill` that are no edges besides the semiring's zero, None if undeclared. `strip_limit` bounds the bytes of rows
-    while surveying, None for no bound.
+    while surveying, None for no bound. `viewed`: windows are views of a matrix in memory. `where` is the user's
+    function, for errors.
     """
 
     n: int
@@ -46,10 +47,15 @@ class Source:
     origin: Any = None
     nulls: Nulls = ()
     strip_limit: int | None = None
+    viewed: bool = False
+    where: str = "closure"
 
     @classmethod
     def of(cls, A: Array, semiring: Semiring, dtype: DType = None, *, nulls: Nulls = None, where: str) -> Source:
-        """From an array (np.memmap is lazy), an object that `has_windows`, or a `Graph`; ShapeError, DTypeError."""
+        """From an array (np.memmap is lazy), a BitMatrix, an object that `has_windows`, or a `Graph`.
+
+        Raises ShapeError, DTypeError.
+        """
         origin = A = OnDisk.from_path(A.path) if isinstance(A, TileStore) else A
         if isinstance(A, OnDisk):  # a store declares its missing edges
             A, nulls = A.over(semiring, dtype, nulls, where=where), None if nulls is None is A.semiring else ()
@@ -58,12 +64,15 @@ class Source:
             A = A.matrix(semiring, dtype) if windows is None else windows
         if isinstance(A, Graph):
             target = A.target(semiring, dtype, where=where)
-            return cls(A.n, semiring, target, arcs_of(A, semiring, target))
-        matrix = A if has_windows(A) else np.asanyarray(A)
+            return cls(A.n, semiring, target, arcs_of(A, semiring, target), where=where)
+        viewed = not has_windows(A)
+        matrix = np.asanyarray(A) if viewed and not isinstance(A, BitMatrix) else A
         require_square(matrix.shape, where=where)
-        target = dtypes.resolve(semiring, dtype, matrix.dtype, where=where)
+        natural = np.dtype(bool) if semiring.dtypes == ("bool",) else matrix.dtype
+        target = dtypes.resolve(semiring, dtype, natural, where=where)
         fill = lambda rows, columns: matrix[rows, columns]  # noqa: E731
-        return cls(matrix.shape[0], semiring, target, fill, together(origin), origin, nulls)
+        n = matrix.shape[0]
+        return cls(n, semiring, target, fill, together(origin), origin, nulls, viewed=viewed, where=where)
 
     @property
     def nbytes(self) -> int:
@@ -71,9 +80,14 @@ class Source:
 
     def window(self, rows: slice, columns: slice) -> np.ndarray:
         assert self.fill is not None
-        found = filled(self.fill, rows, columns)
-        made = np.asarray(conform(found, self.semiring, self.dtype, where="closure", first=rows.start))
-        return np.asarray(without_nulls(made, found, self.nulls, self.semiring, where="closure"))
+        found, shape = np.asarray(self.fill(rows, columns)), (rows.stop - rows.start, columns.stop - columns.start)
+        if found.shape != shape:
+            raise ShapeError(
+                f"{self.where}: A[{rows.start}:{rows.stop}, {columns.start}:{columns.stop}] must be of shape {shape}, "
+                f"got {found.shape}."
+            )
+        made = np.asarray(conform(found, self.semiring, self.dtype, where=self.where, first=rows.start))
+        return np.asarray(without_nulls(made, found, self.nulls, self.semiring, where=self.where))
 
     def strips(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Strips of complete rows, converted, within `strip_limit`."""
@@ -102,21 +116,10 @@ class Source:
             if part.size:
                 undeclared = self.nulls is None
                 first = (rows.start,)
-                seen.append(survey(part, self.semiring, where="closure", first=first, null_undeclared=undeclared))
+                seen.append(survey(part, self.semiring, where=self.where, first=first, null_undeclared=undeclared))
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
             del part  # before the next is read
         return merge(seen), crc
-
-
-def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> np.ndarray:
-    """A window of an array-like object; ShapeError for another shape."""
-    found, shape = np.asarray(fill(rows, columns)), (rows.stop - rows.start, columns.stop - columns.start)
-    if found.shape != shape:
-        raise ShapeError(
-            f"closure: A[{rows.start}:{rows.stop}, {columns.start}:{columns.stop}] must be of shape {shape}, got "
-            f"{found.shape}."
-        )
-    return found
 
 
 def matrix_or_graph(A: Array, wants: Wants) -> Array:

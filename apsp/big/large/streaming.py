@@ -102,19 +102,22 @@ def closure(
     cut: Cut,
     *,
     begun: int = 0,
-    after: Callable[[int, slice], None] | None = None,
-    step: Callable[[int], None] | None = None,
+    after: Callable[[slice], None] | None = None,
+    callback: Callback | None = None,
 ) -> None:
     """A ← A* in place, in slow memory.
 
-    `begun` pivots (a multiple of the tile) are done; windows a round ahead are skipped. `after(round, pivots)` is
-    called when a round is written, `step(pairs)` for every window.
+    `begun` pivots (a multiple of the tile) are done; windows a round ahead are skipped. `after(pivots)` is called
+    when a round is written, `callback(done, total)`, in pairs, for every window.
     """
+    n = slow.shape[0]
+    done, total = begun * n**2, n**3
     with ops.window_io(slow, cut.tile) as io:
         for task in _ahead(_rounds(ops, io, cut, begun, after), io):
             task.run(io)
-            if step is not None:
-                step(task.pairs)
+            done = min(total, done + task.pairs)
+            if callback is not None:
+                callback(done, total)
         io.flush()
 
 
@@ -175,7 +178,7 @@ def _ahead(tasks: Iterator[Task | None], io: WindowIO) -> Iterator[Task]:
 
 
 def _rounds(
-    ops: Backend, io: WindowIO, cut: Cut, begun: int, after: Callable[[int, slice], None] | None
+    ops: Backend, io: WindowIO, cut: Cut, begun: int, after: Callable[[slice], None] | None
 ) -> Iterator[Task | None]:
     n = io.slow.shape[0]
     todo = list(pivots(n, cut.block, begun))
@@ -192,7 +195,7 @@ def _rounds(
         if after is not None:
             yield None
             io.flush()
-            after(index, k)
+            after(k)
 
 
 class Ring:
@@ -261,17 +264,3 @@ class FastMemory:
 
 def _parts(spans: list[slice], size: int) -> list[slice]:
     return [slice(start, min(start + size, p.stop)) for p in spans for start in range(p.start, p.stop, size)]
-
-
-def reporting(callback: Callback | None, n: int, pivots: int) -> Callable[[int], None] | None:
-    """A `step` that accumulates pairs and reports them."""
-    if callback is None:
-        return None
-    done = pivots * n * n
-
-    def add(pairs: int) -> None:
-        nonlocal done
-        done = min(n**3, done + pairs)
-        callback(done, n**3)
-
-    return add

@@ -124,7 +124,7 @@ def _open(question: Question, plan: Plan) -> Engine:
             on_survey=(lambda seen: None) if bits or not question.intake.null_undeclared else report,
         )  # fmt: skip
         return Dense(D, clock() - begun)
-    found = solving.closed(question.source, s, wants, ranks, report)
+    found = solving.closed(question.source, question.once(_windows), s, wants, ranks, report)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
     refuse_after(question, engine, question.once(_windows))
     engine.seconds = getattr(found, "seconds", clock() - begun)

@@ -36,35 +36,33 @@ def closure(
     ops: Backend,
     *,
     block: int,
-    first: int = 0,
     begun: int = 0,
-    after: Callable[[int, slice], None] | None = None,
-    complete: Callable[[int], bool] | None = None,
+    after: Callable[[slice], None] | None = None,
+    complete: Callable[[], bool] | None = None,
 ) -> None:
     """A ← A*; every process of the grid calls this with its part (a LocalMatrix; or a matrix in this process alone).
 
-    Parts must be cut at multiples of `block` (the pivot block). `first` is the first round to run, `begun` its first
-    pivot (a multiple of the block where parts are cut). `after(round, pivot)` is called when a round is queued on the
-    device; its verbs may still run. `complete(round)`: whether `after` needs every entry through the round; else the
-    next pivot's strips may lag.
+    Parts must be cut at multiples of `block` (the pivot block). `begun` pivots are done (a multiple of the block where
+    parts are cut). `after(pivot)` is called when a round is queued on the device; its verbs may still run.
+    `complete()`: whether the next `after` needs every entry through the round; else the next pivot's strips may lag.
     """
     part = A if isinstance(A, LocalMatrix) else LocalMatrix.single_process(A, ops, block)
     todo = list(pivots(part.layout.n, block, begun))
-    if first >= len(todo):
+    if not todo:
         return
     concurrent = ops.concurrent_queue()
     now = then = Panels(part, ops)
     if concurrent:
         then = Panels(part, ops, like=now)
-    now.take(todo[first])
+    now.take(todo[0])
     now.close()
-    for index, following in enumerate([*todo[first + 1 :], None], first):
+    for pivot, following in zip(todo, [*todo[1:], None], strict=True):
         if concurrent and following:
             then.take(following)
             with concurrent:
                 then.bring_forward(now)
                 then.close()
-        ahead = following if concurrent and not (complete and complete(index)) else None
+        ahead = following if concurrent and not (complete and complete()) else None
         now.update(part.matrix, part.rows, part.columns, ahead)
         if concurrent:
             concurrent.join()
@@ -72,7 +70,7 @@ def closure(
             then.take(following)
             then.close()
         if after is not None:
-            after(index, todo[index])
+            after(pivot)
         now, then = then, now
 
 
@@ -157,24 +155,21 @@ class Panels:
             ops.copy(X[local(down, rows), :], self.P[local(down, k), local(columns, part.columns)])
 
 
-def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    b = min(n, block)
-    return max(
-        ops.verb_workspace("gemm", n, n, b),
-        ops.verb_workspace("matmul", b, n, b),
-        recursive.verb_bytes(b, ops, block=ops.pivot),
-    )
+def product_bytes(m: int, n: int, b: int, ops: Backend) -> int:
+    """Workspace bytes of the largest verb of a round, for a part of m × n and a pivot block of b."""
+    products = max(ops.verb_workspace("gemm", m, n, b), ops.verb_workspace("matmul", b, n, b))
+    return max(products, recursive.verb_bytes(b, ops, block=ops.pivot))
 
 
-def panels(n: int, ops: Backend, *, block: int) -> int:
-    """Bytes of the panels; twice with look-ahead."""
-    b, size = min(n, block), ops.matrix_bytes
-    return (2 if ops.looks_ahead else 1) * (size(n, b) + size(b, n)) + size(b, n) + size(b, b)
+def panel_bytes(m: int, n: int, b: int, ops: Backend) -> int:
+    """Bytes of the panels of a part of m × n; twice with look-ahead."""
+    size = ops.matrix_bytes
+    return (2 if ops.looks_ahead else 1) * (size(m, b) + size(b, n)) + size(b, n) + size(b, b)
 
 
 SCHEDULE = Schedule(
     closure,
     "one product a round; over a grid of processes, each with a part of the matrix",
-    verb_bytes=verb_bytes,
-    panels=panels,
+    verb_bytes=lambda n, ops, *, block: product_bytes(n, n, min(n, block), ops),
+    panels=lambda n, ops, *, block: panel_bytes(n, n, min(n, block), ops),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...host.types import Array
-from ...stores.tiles.windows import READERS, WRITERS, InArray, SlowMatrix, WindowIO
+from ...stores.tiles.windows import READERS, HostWindowIO, InArray, SlowMatrix, WindowIO
 from ..contract import Backend
 from . import gpu, transfer
 
@@ -101,26 +101,23 @@ class PinnedWindowIO(WindowIO):
         return int(array.ctypes.data) + rows.start * self._rows + columns.start * array.itemsize
 
 
-class StagedWindowIO(WindowIO):
+class StagedWindowIO(HostWindowIO):
     """Threads that fill and drain pinned buffers, and copy engines between these and the device."""
 
     def __init__(self, slow: SlowMatrix, unit: int) -> None:
         super().__init__(slow, unit)
         self._device, (self._in, self._out) = gpu.current(), (gpu.stream(), gpu.stream())
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="semiring-reads")
-        self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="semiring-writes")
         self._buffers: dict[str, SimpleQueue[Any]] = {}
 
     def __exit__(self, *exception: object) -> None:
-        for pool in (self._readers, self._writers):
-            pool.shutdown(wait=True, cancel_futures=True)
+        super().__exit__(*exception)
         for stream in (self._in, self._out):
             with stream:
                 transfer.synchronize()
 
     def prefetch(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
         dependencies = self._dependencies(rows, columns, buffer)
-        return self._readers.submit(self._read, dependencies, gpu.recorded(), X, rows, columns)
+        return self._readers.submit(self._filled, dependencies, gpu.recorded(), X, rows, columns)
 
     def wait(self, ticket: Future[Any] | None) -> None:
         event = None if ticket is None else ticket.result()
@@ -130,12 +127,7 @@ class StagedWindowIO(WindowIO):
     def write_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, round: int) -> None:
         self._record(rows, columns, buffer, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, round))
 
-    def flush(self) -> None:
-        for write in self._block_writes.values():
-            write.result()
-        self._block_writes.clear()
-
-    def _read(self, dependencies: list[Future[Any]], used: Any, X: Array, rows: slice, columns: slice) -> Any:
+    def _filled(self, dependencies: list[Future[Any]], used: Any, X: Array, rows: slice, columns: slice) -> Any:
         import cupy
 
         for write in dependencies:
