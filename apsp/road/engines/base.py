@@ -259,7 +259,8 @@ class Kind:
     (`schedules`), an elimination order (`orders`), several ranks (`gpus`; then `gpus=` selects it). `limits`: memory=,
     checkpoint= and output= select it exclusively; None for either way: rows are written as found, without checkpoints,
     and the planner enforces memory=. `answers_to` names an engine that includes this one; `on_request_only` ones are
-    never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it calls, "" for none.
+    never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it calls, "" for none. It
+    `proves` that integers hold all distances, or takes wider ones.
     """
 
     name: str
@@ -281,6 +282,7 @@ class Kind:
     answers_to: str = ""
     on_request_only: bool = False
     compiles: str = ""
+    proves: bool = False
 
     @property
     def writes_rows(self) -> bool:

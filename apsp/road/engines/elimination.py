@@ -25,7 +25,7 @@ from semiring.sparse.order import even
 from ...io.graph import Graph
 from ...io.graph.reweighted import weights_of
 from .. import estimates
-from ..arcs import farthest, narrowed
+from ..arcs import farthest, narrowed, proven
 from ..convergence import saturation
 from ..estimates import Estimate
 from .base import MANY_ARCS, Asked, Changed, Edges, Engine, Kind, counting, offer
@@ -91,7 +91,7 @@ class Eliminated(Engine):
             analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check, device=device
         )
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
-        self.centre = int(analysis.structure.permutation[-1]) if analysis.n else 0
+        self.centre = analysis.structure.centre
 
     def __getstate__(self) -> Fields:
         state = {
@@ -183,7 +183,7 @@ class Eliminated(Engine):
             if not made.holds and self.bounds is not None:
                 old, new = (x.elimination.weights_by_front for x in (self, made))
                 made.bounds = self.bounds.scaled(old, new, dtypes.zero(s, self.dtype))
-            if not made.holds and not made.proves(tails, self.analysis.heads, weights, self.bounds):
+            if not made.holds and not made.proves(tails, self.analysis.heads, weights):
                 return None
         if self.hubs is not None:
             made.hub_labels()
@@ -216,7 +216,7 @@ class Eliminated(Engine):
         farthest = math.inf if self.bounds is None else self.bounds.farthest
         return min(self.longest, farthest) < dtypes.SCALARS[self.dtype].high or not self.semiring.mul.saturating
 
-    def proves(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, like: Bounds | None = None) -> bool:
+    def proves(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> bool:
         """Prove by one row and one column that the integer dtype holds all distances; False if not proven.
 
         With lengths ℓ minimised by ⊕ and v connected both ways with all vertices, every distance is at most max ℓ(·, v)
@@ -229,7 +229,7 @@ class Eliminated(Engine):
             return False
         v, zero, sign = self.centre, dtypes.zero(E.semiring, E.dtype), int(lengths.sign)
         if weights.min() >= 0 if sign > 0 else weights.max() <= 0:
-            self.bounds = Bounds.of(E, v, sign, like)
+            self.bounds = Bounds.of(E, weights, v, sign)
             return self.holds
         walked = weights != zero
         length = sign * weights[walked].astype(np.int64)
@@ -438,8 +438,9 @@ def eliminated(question: Question) -> Eliminated:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
         if dtypes.SCALARS[dtype].integer and s.mul.saturating and not _fits_integers(question, engine):
-            if question.once(narrowed):  # as previous weights were
-                return eliminated(replace(question, wants=replace(question.wants, dtype=np.dtype(np.int64))))
+            if question.once(narrowed):
+                del engine
+                return eliminated(question.widened(analysis))
             rows = engine.rows(np.arange(question.n))
             saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
         return engine
@@ -476,11 +477,14 @@ def _fits_integers(question: Question, engine: Eliminated) -> bool:
     """Whether the integer dtype provably holds all distances; records the proof."""
     like = question.wants.like
     engine.narrowed, engine.centre = question.once(narrowed), getattr(like, "centre", engine.centre)
-    if not question.once(narrowed):
+    if not engine.narrowed:
         engine.longest = question.arcs.longest
-    elif not getattr(like, "narrowed", False):
-        engine.centre = question.once(farthest)[1]
-    return engine.holds or engine.proves(*question.arcs.listed)
+    if engine.holds or engine.proves(*question.arcs.listed):
+        return True
+    if not engine.narrowed or getattr(like, "narrowed", False) or not question.once(proven):
+        return False
+    engine.centre = question.once(farthest)[1]
+    return engine.proves(*question.arcs.listed)
 
 
 def _reached(question: Question) -> saturation.Reach:
@@ -548,5 +552,5 @@ def _opened(question: Question, plan: Plan) -> Eliminated:
 
 ENGINE = Kind(
     "elimination", estimate, _opened, looks=_looks, devices=("cpu", "cuda"), limits=None, orders=True,
-    compiles="elimination",
+    compiles="elimination", proves=True,
 )  # fmt: skip
