@@ -128,7 +128,7 @@ class Engine(ABC):
         return self.entries(np.array([i]), np.array([j]))[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The entries (i[q], j[q]), i and j of one shape, on the host."""
+        """The entries (i[q], j[q]), i and j of one shape, on the host, in new memory."""
         out = np.empty(i.size, self.dtype)
         sources, targets = i.ravel(), j.ravel()
         known, which = np.unique(sources, return_inverse=True)
@@ -158,7 +158,7 @@ class Engine(ABC):
         return None
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The entries of rows i and columns j, shape (len(i), len(j)), on the host."""
+        """The entries of rows i and columns j, shape (len(i), len(j)), on the host, in new memory."""
         out = np.empty((len(i), len(j)), self.dtype)
         if not out.size:
             return out
