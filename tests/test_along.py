@@ -465,6 +465,25 @@ def test_bound_on_distances_of_graphs_with_islands():
     assert Weighted(apart, apart + 1, np.full(100, 7), 200, get("min_plus")).farthest()[0] == 7
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("part", [None, range(5)])
+def test_what_is_unpacked_stays_packed(engine, part):
+    """Tables and pairs, the whole or a part, of lengths in float64, time and again."""
+    rng = np.random.default_rng(3)
+    edges = drawn(rng, 12, 60)
+    along = {"a": edges[3] * 10**6, "b": edges[4] * 1000}
+    r = shortest_paths(Graph.from_arrays(*edges[:3], n=12), along=along, engine=engine, sources=part)
+    assert r.along.engine.dtype == np.float64
+    truth, rows, all_pairs = least(12, edges, True), range(12) if part is None else part, np.indices((12, 12))
+    for _ in range(2):
+        for of, k in (("a", 1), ("b", 2), (None, 0)):
+            D = np.array([[np.inf if x is None else x[k] * [1, 10**6, 1000][k] for x in truth[u]] for u in rows])
+            np.testing.assert_array_equal(r.table(of=of), D)
+            np.testing.assert_array_equal(r.table(list(rows)[::-1], [3, 1], of=of), D[::-1, [3, 1]])
+            u, v = all_pairs[:, : len(rows)]
+            np.testing.assert_array_equal(r.distance(u, v, of=of), D)
+
+
 @pytest.mark.parametrize("engine", ["dense", "elimination"])
 @pytest.mark.parametrize("directed", [True, False])
 def test_edges_along_a_path(engine, directed):

@@ -395,6 +395,57 @@ def test_new_weights_on_the_same_edges(engine):
         r.update(weights[1:])
 
 
+#: The end of 32 bits, which stands for no path.
+FAR = 2**31 - 1
+
+
+@pytest.mark.parametrize("engine", ["elimination", "searches", "scipy"])
+@pytest.mark.parametrize("n", [20, 400])
+def test_distances_at_the_end_of_32_bits(engine, n):
+    """Arcs into a centre and out of it, one of them back, and heavier ones past it."""
+    tails = np.append(np.arange(1, n // 2), np.zeros(n // 2, int))
+    heads = np.append(np.zeros(n // 2 - 1, int), np.arange(n // 2, n))
+    for beyond, zeros in product((-1, 0, 1), (False, True)):
+        weights = np.where(zeros, 0, np.random.default_rng(0).integers(1, 9, n - 1))
+        weights[[3, -3]] = 2**30, FAR + beyond - 2**30
+        ends = np.append(tails, [n - 2, 4, 5]), np.append(heads, [0, n - 1, n - 1])
+        r = shortest_paths(Graph.from_arrays(*ends, np.append(weights, [9, FAR - 9, FAR - 9]), n=n), engine=engine)
+        assert (r.dtype, r.plan.dtype) == (("int32",) * 2 if beyond < 0 else ("int64",) * 2)
+        D = weights[: n // 2 - 1, None] + weights[n // 2 - 1 :]
+        np.testing.assert_array_equal(r.table(range(1, n // 2), range(n // 2, n)), D)
+        assert r.distance(n - 1, 0) == np.inf
+
+
+@pytest.mark.parametrize("engine", ["elimination", "searches"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_random_distances_about_the_end_of_32_bits(engine, directed):
+    """Parts, arcs of all sizes, zeros; some graphs have a few negative arcs too."""
+    seen = set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.choice([4, 30, 150]))
+        ends, h = rng.integers(0, n, (2, 2 * n)), rng.integers(0, 99, n)
+        weights = rng.choice([0, 1, 10**7, 2**29, 2**30, FAR - 2], 2 * n, p=rng.dirichlet(np.ones(6)))
+        if seed % 4 == 0 and directed:
+            weights += h[ends[0]] - h[ends[1]]
+        weights[weights >= FAR] = 2**30
+        g = Graph.from_arrays(*ends, weights, n=n, directed=directed)
+        r = shortest_paths(g, engine=engine)
+        np.testing.assert_array_equal(np.asarray(r), D := truth(g))
+        far = D[np.isfinite(D)].max()
+        assert r.dtype == "int64" or far < FAR
+        seen.add((r.dtype.name, far < FAR))
+    assert seen == {("int32", True), ("int64", True), ("int64", False)}
+
+
+@pytest.mark.parametrize("engine", ["elimination", "searches", "scipy"])
+def test_a_long_path_is_wider_than_a_lattice(engine):
+    """Of so many vertices distances are expected to fit, and do not."""
+    n, far = 10_000, FAR // 2_000
+    r = shortest_paths(Graph.from_arrays(range(n - 1), range(1, n), [far] * (n - 1), n=n), engine=engine)
+    assert (r.dtype, r.distance(0, n - 1)) == ("int64", (n - 1) * far)
+
+
 # Parts of the table
 
 

@@ -389,6 +389,17 @@ def test_only_vertices_whose_turns_differ_are_split():
     assert made.split.tolist() == [4]
     assert made.graph.n == 9 + 2  # the arcs from 1 and 5 share a copy, and there is a goal
     assert expand(g, turns_of(None, g, u_turns=1), get("min_plus")).split.tolist() == list(range(9))
+    for cost, other, copies in ((0.1, 0.1, 1), (0.1, float(np.float32(0.1)), 2), (1e300, np.inf, 2), (0.0, -0.0, -1)):
+        made = expand(g, turns_of({(1, 4, 3): cost, (5, 4, 3): other}, g), get("min_plus"))
+        assert made.graph.n == 9 + copies + 1
+
+
+def test_a_turn_is_one_of_all_parallel_edges():
+    g = Graph.from_edges([("A", "B", 4), ("B", "C", 1), ("A", "B", 2), ("C", "B", 1), ("B", "C", 7), ("B", "C", 3)])
+    found = turns_of([("A", "B", "C", 5), ("C", "B", "C", 6)], g)
+    assert sorted(zip(*found.arcs.reshape(-1, 2).T.tolist(), found.costs.tolist(), strict=True)) == sorted(
+        [(a, b, 5.0) for a in (0, 2) for b in (1, 4, 5)] + [(3, b, 6.0) for b in (1, 4, 5)]
+    )
 
 
 def test_weights_near_the_end_of_64_bits():

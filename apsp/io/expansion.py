@@ -157,9 +157,9 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
     """
     (tails, heads, edges), n = arcs_of(graph), graph.n
     order, m = np.argsort(tails, kind="stable"), len(tails)
-    degree, rank = np.bincount(tails, minlength=n), np.empty(m, np.int64)
+    degree, place = np.bincount(tails, minlength=n), np.empty(m, np.int64)
     first = np.cumsum(degree) - degree
-    rank[order] = np.arange(m) - first[tails[order]]
+    place[order] = np.arange(m)
     counts, begins = np.diff(turns.starts), turns.starts[:-1]
     longer = {
         tuple(turns.arcs[begins[k] : turns.starts[k + 1]].tolist()): float(turns.costs[k])
@@ -177,6 +177,7 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
     row_of[np.concatenate((into, np.arange(m, m + len(ways))))] = np.arange(len(vertices), len(last))
     width = degree[at]
     begin = np.cumsum(width) - width
+    after = begin - first[at]  # what an arc's place is in a row, beyond that among all
     out = order[positions(first[at], width)]
     cost, then = np.zeros(len(out)), out.copy()
     if turns.u_turns:
@@ -186,13 +187,13 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
         back = (came >= 0) & (heads[out] == tails[came]) & (heads[out] != tails[out])
         cost[back & (least[tails[out]] < greatest[tails[out]])] = turns.u_turns  # no dead ends
     pairs = begins[counts == 2]
-    cost[begin[row_of[turns.arcs[pairs]]] + rank[turns.arcs[pairs + 1]]] = turns.costs[counts == 2]
+    cost[after[row_of[turns.arcs[pairs]]] + place[turns.arcs[pairs + 1]]] = turns.costs[counts == 2]
     number = {way: m + k for k, way in enumerate(ways)}
     for way, state in number.items():
         row, base = (slice(begin[r], begin[r] + width[r]) for r in row_of[[state, way[-1]]])
         cost[row] = cost[base]
         if len(way) == 2:
-            then[begin[row_of[way[0]]] + rank[way[1]]] = state
+            then[after[row_of[way[0]]] + place[way[1]]] = state
     for way, state in number.items():
         for k in range(begin[row_of[state]], begin[row_of[state]] + width[row_of[state]]):
             ends = [(*way, int(out[k]))[-size:] for size in range(len(way) + 1, 1, -1)]
@@ -236,11 +237,14 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
 def _equal_rows(at: np.ndarray, begin: np.ndarray, width: np.ndarray, *entries: np.ndarray) -> np.ndarray:
     """Numbers of rows, the same for rows of a vertex with the same entries: told apart column by column."""
     group, used, rows = at.copy(), int(at.max(initial=-1)) + 1, np.arange(len(at))
-    for k, x in itertools.product(range(int(width.max(initial=0))), entries):
+    for k, x in itertools.product(range(int(width.max(initial=0))), map(_short, entries)):
         rows = rows[width[rows] > k]
-        entry = np.empty(len(rows), complex)
-        entry.real, entry.imag = group[rows], x[begin[rows] + k]
-        by = np.argsort(entry)  # in this order; lexsort takes seven times as long
+        if x.dtype == np.uint32:
+            entry = group[rows] << 32 | x[begin[rows] + k]
+        else:  # lexsort takes seven times as long
+            entry = np.empty(len(rows), complex)
+            entry.real, entry.imag = group[rows], x[begin[rows] + k]
+        by = np.argsort(entry)
         rows, entry = rows[by], entry[by]
         fresh = entry[1:] != entry[:-1]
         group[rows] = used + np.concatenate(([0], fresh.cumsum()))
@@ -249,6 +253,13 @@ def _equal_rows(at: np.ndarray, begin: np.ndarray, width: np.ndarray, *entries: 
     there = np.zeros(used, bool)
     there[group] = True
     return (there.cumsum() - 1)[group]
+
+
+def _short(x: np.ndarray) -> np.ndarray:
+    """The 32 bits of float64, equal where they are; itself unless float32 holds it."""
+    with np.errstate(over="ignore"):
+        found = x.astype(np.float32) + np.float32(0)  # −0 is 0
+    return found.view(np.uint32) if (found == x).all() else x
 
 
 def _weighed(weights: np.ndarray, made: Expansion, s: Semiring) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,7 @@ class Arcs:
 def narrowed(question: Question) -> bool:
     """Whether int32 holds all distances, though not all sums of simple paths.
 
-    Proven by one search each way, or by the engine of previous weights.
+    Proven by the engine of previous weights, or by one search each way; where likely, left to an engine that `proves`.
     """
     wants, source, s = question.wants, question.source, question.semiring
     if wants.dtype is not None or wants.table or wants.partial or wants.packed or not question.listed:
@@ -135,7 +136,16 @@ def narrowed(question: Question) -> bool:
         return True
     if question.n > 4 * len(weights) or source.target(s) != np.int64:
         return False
+    # Of a square lattice of n vertices, the farthest are 2 √n arcs apart.
+    likely = not wants.dry and 2 * source._longest(s) < most * math.isqrt(question.n)
+    if likely and (weights.min() >= 0 if lengths.sign > 0 else weights.max() <= 0):
+        return True
     return question.once(farthest)[0] < most
+
+
+def proven(question: Question) -> bool:
+    """Whether searches prove that int32 holds all distances, if they are `narrowed`."""
+    return not question.once(narrowed) or question.once(farthest)[0] < np.iinfo(np.int32).max
 
 
 def farthest(question: Question) -> tuple[float, int]:

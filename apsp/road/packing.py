@@ -51,30 +51,31 @@ class Word:
     unit: tuple[float, int]
     dtype: np.dtype
 
-    def __call__(self, D: Array) -> Array:
-        """The quantity, in its dtype, its ∞ for no path."""
+    def __call__(self, D: Array, *, overwrite: bool = False) -> Array:
+        """The quantity, in its dtype, its ∞ for no path; perhaps in place of the lengths."""
         xp = module(D)
-        out = xp.empty(D.shape, self.dtype)
+        out = D if overwrite and D.dtype == self.dtype else xp.empty(D.shape, self.dtype)
         with np.errstate(invalid="ignore"):
             for part in dtypes.chunks(D.shape, TOGETHER if xp is np else max(1, D.size)):
                 self._put(D[part], out[part], xp)
         return out
 
     def _put(self, D: Array, out: Array, xp: ModuleType) -> None:
+        none = D == no_path(D.dtype)
         if dtypes.SCALARS[D.dtype].floating or D.dtype.itemsize < 8:  # times powers of two: exact
-            x = xp.multiply(D, 0.5**self.shift, out=out if out.dtype == np.float64 else None)
-            x = xp.floor(x, out=x) if self.shift else x
+            into = out if out.dtype == np.float64 else None
+            x = xp.floor(D * 0.5**self.shift, out=into) if self.shift else D
             if self.bits:
                 above = x * 0.5**self.bits
                 xp.multiply(xp.floor(above, out=above), 2.0**self.bits, out=above)
-                x -= above
+                x = xp.subtract(x, above, out=into)
         else:
             x = D.astype(np.int64, copy=False) >> self.shift
             x = x & ((1 << self.bits) - 1) if self.bits else x
         x = self._scaled(x)
         if x is not out:
             out[...] = x
-        if (none := D == no_path(D.dtype)).any():
+        if none.any():
             out[none] = no_path(self.dtype)
 
     def entry(self, x: Array) -> Scalar:

@@ -7,7 +7,7 @@ device are made on first use, and cached for all engines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -167,6 +167,12 @@ class Question:
         if find not in found:
             found[find] = find(self)
         return found[find]
+
+    def widened(self, *known: Callable[[Question], object]) -> Question:
+        """The question in int64, for which `known` are found already."""
+        posed = replace(self, wants=replace(self.wants, dtype=np.dtype(np.int64)))
+        posed._found.update((find, self.once(find)) for find in known)
+        return posed
 
     @cached_property
     def _found(self) -> dict[Any, Any]:

@@ -27,6 +27,7 @@ from semiring.host.spelling import came, did_you_mean
 from ..io.display import bars, output
 from ..io.graph import Graph
 from . import engines
+from .arcs import proven
 from .engines import pruned
 from .engines.base import Engine, Kind, planned
 from .engines.dense import Dense
@@ -137,6 +138,9 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
     """The engine of all pairs, and its plan."""
     with on_device_of(question.source):
         plan = choose(question)
+        if plan.dtype == "int32" and not (engines.get(plan.engine).proves or question.once(proven)):
+            question = question.widened()
+            plan = choose(question)
         if question.wants.callback is None and (bars.chosen or plan.seconds > 1):
             told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
             question = copy(question)  # with what is known of it

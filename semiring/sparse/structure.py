@@ -148,6 +148,13 @@ class Structure:
         return int(paths(self.parent, w, r)[0])
 
     @cached_property
+    def centre(self) -> int:
+        """The vertex eliminated last of the largest tree; 0 if there is none."""
+        roots = np.flatnonzero(self.parent < 0)
+        ends = self.first[roots + 1]
+        return int(self.permutation[ends[(ends - self.first[self.leaf[roots]]).argmax()] - 1]) if self.n else 0
+
+    @cached_property
     def diagonal(self) -> np.ndarray:
         """Panel index of each column's diagonal entry of D."""
         return self.diagonal_of(self.panel, np.diff(self.first) + np.diff(self.begin), STRIP, False)

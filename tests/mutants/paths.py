@@ -244,6 +244,14 @@ MUTANTS = [
         "A bound on a quantity leaves out edges of weight 0.",
     ),
     Mutant(
+        "along-what-is-stored-overwritten",
+        "apsp/answers/result/along.py",
+        'column, table = map(_word_of, ("column", "table"))',
+        'column, table = (_word_of(name, overwrite=True) for name in ("column", "table"))',
+        "tests/test_along.py::test_what_is_unpacked_stays_packed",
+        "A quantity takes the place of the lengths that it was found in.",
+    ),
+    Mutant(
         "along-floats-beyond-their-bits",
         "apsp/road/packing.py",
         "1 << NARROW <= top < 1 << FLOAT",

@@ -49,6 +49,22 @@ MUTANTS = [
         "Arcs whose last turns differ share a copy.",
     ),
     Mutant(
+        "turns-costs-rounded",
+        EXPANSION,
+        "if (found == x).all() else x",
+        "if (found == x).any() else x",
+        "tests/test_turns.py::test_only_vertices_whose_turns_differ_are_split",
+        "Costs that are the same in float32 are the same.",
+    ),
+    Mutant(
+        "turns-of-one-of-parallel-edges",
+        READER,
+        "more = self.alike[first[several]] - 1",
+        "more = np.minimum(self.alike[first[several]] - 1, 1)",
+        "tests/test_turns.py::test_a_turn_is_one_of_all_parallel_edges",
+        "The third of parallel edges may be turned into.",
+    ),
+    Mutant(
         "turns-closed-edges-open",
         EXPANSION,
         "            costs = np.where(closed[made.edges], 0, costs)\n",

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from . import Result
 
 
-def _word_of(name: str) -> Function:
-    return lambda self, *place: self.word(getattr(self.engine, name)(*place))
+def _word_of(name: str, **way: bool) -> Function:
+    return lambda self, *place: self.word(getattr(self.engine, name)(*place), **way)
 
 
 def _words_of(name: str) -> Callable[..., Iterator[Any]]:
@@ -63,7 +63,8 @@ class Unpacked(Engine):
         every = self.engine.all_pairs
         return self if every is self.engine else Unpacked(every, self.word)
 
-    column, entries, block, table = map(_word_of, ("column", "entries", "block", "table"))
+    column, table = map(_word_of, ("column", "table"))
+    entries, block = (_word_of(name, overwrite=True) for name in ("entries", "block"))  # new memory
     rows, panels = map(_words_of, ("rows", "panels"))
 
     def entry(self, i: int, j: int) -> Scalar:

@@ -126,7 +126,7 @@ class Engine(ABC):
         return self.entries(np.array([i]), np.array([j]))[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The entries (i[q], j[q]), i and j of one shape, on the host."""
+        """The entries (i[q], j[q]), i and j of one shape, on the host, in new memory."""
         out = np.empty(i.size, self.dtype)
         sources, targets = i.ravel(), j.ravel()
         known, which = np.unique(sources, return_inverse=True)
@@ -156,7 +156,7 @@ class Engine(ABC):
         return None
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The entries of rows i and columns j, shape (len(i), len(j)), on the host."""
+        """The entries of rows i and columns j, shape (len(i), len(j)), on the host, in new memory."""
         out = np.empty((len(i), len(j)), self.dtype)
         if not out.size:
             return out
@@ -257,7 +257,8 @@ class Kind:
     (`schedules`), an elimination order (`orders`), several ranks (`gpus`; then `gpus=` selects it). `limits`: memory=,
     checkpoint= and output= select it exclusively; None for either way: rows are written as found, without checkpoints,
     and the planner enforces memory=. `answers_to` names an engine that includes this one; `on_request_only` ones are
-    never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it calls, "" for none.
+    never chosen automatically; `compiles` is the work of `Backend.missing` whose kernels it calls, "" for none. It
+    `proves` that integers hold all distances, or takes wider ones.
     """
 
     name: str
@@ -279,6 +280,7 @@ class Kind:
     answers_to: str = ""
     on_request_only: bool = False
     compiles: str = ""
+    proves: bool = False
 
     @property
     def writes_rows(self) -> bool:

@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """Distances to or from the centre, the mask of missing ones, the longest, arcs among those missing, their sum."""
+    """Distances to or from the centre, the mask of missing ones, the longest, the sum of arcs among those missing."""
 
     entries: np.ndarray
     missing: np.ndarray
     most: int
-    among: np.ndarray | None
     apart: float
 
 
@@ -43,25 +42,19 @@ class Bounds:
     lines: tuple[Line, ...] = ()
 
     @classmethod
-    def of(cls, E: Elimination, centre: int, sign: int, like: Bounds | None = None) -> Bounds:
-        """From two lines of distances; `like` is that of previous weights."""
-        zero, found = dtypes.zero(E.semiring, E.dtype), []
-        tails, heads, weights = E.analysis.tails, E.analysis.heads, E.weights
-        for k, entries in enumerate((host(E.column(centre)), host(E.row(centre)))):
+    def of(cls, E: Elimination, weights: np.ndarray, centre: int, sign: int) -> Bounds:
+        """From two lines of distances."""
+        zero, heaviest, found = dtypes.zero(E.semiring, E.dtype), dtypes.largest_finite(weights), []
+        ends = E.analysis.tails, E.analysis.heads
+        for (near, far), entries in zip((ends, ends[::-1]), map(host, (E.column(centre), E.row(centre))), strict=True):
             missing = entries == zero
-            near, far = (tails, heads) if k == 0 else (heads, tails)
-            if missing.any() and bool((missing[near] & ~missing[far] & (weights != zero)).any()):
-                return cls(math.inf, dtypes.largest_finite(weights), centre, sign)  # an entry overflowed
-            among = None
-            if like is not None and like.lines and np.array_equal(missing, like.lines[k].missing):
-                among = like.lines[k].among
-            if among is None:
-                among = np.flatnonzero(missing[tails])
-                among = among[missing[heads[among]]]
-            lengths = weights[among]
-            apart = float(np.abs(lengths[lengths != zero].astype(np.float64)).sum())
-            found.append(Line(entries, missing, int((sign * entries[~missing]).max()), among, apart))
-        return cls._joined(dtypes.largest_finite(weights), centre, sign, *found)
+            among = np.flatnonzero(missing[near])
+            among = among[weights[among] != zero]
+            if not missing[far[among]].all():
+                return cls(math.inf, heaviest, centre, sign)  # an entry overflowed
+            apart = float(np.abs(weights[among].astype(np.float64)).sum())
+            found.append(Line(entries, missing, int((sign * entries[~missing]).max()), apart))
+        return cls._joined(heaviest, centre, sign, *found)
 
     @classmethod
     def _joined(cls, heaviest: float, centre: int, sign: int, into: Line, out: Line) -> Bounds:
@@ -95,7 +88,7 @@ class Bounds:
                 around = self._length((E if after == math.inf else before).entry(u, v), zero)
                 if around == math.inf:
                     if not lines:
-                        return Bounds.of(E, self.centre, self.sign)
+                        return Bounds.of(E, E.weights, self.centre, self.sign)
                     found = (self._again(k, lines[k], E, heaviest) if stale[k] else lines[k] for k in range(2))
                     return self._joined(heaviest, self.centre, self.sign, *found)
             farthest += max(0, around - was) if was < math.inf else 0
@@ -117,7 +110,7 @@ class Bounds:
         missing = entries == dtypes.zero(E.semiring, E.dtype)
         newly = int(np.count_nonzero(missing & ~old.missing))
         most = int((self.sign * entries[~missing]).max())
-        return Line(entries, missing, most, None, old.apart + 2 * newly * heaviest)
+        return Line(entries, missing, most, old.apart + 2 * newly * heaviest)
 
     def _length(self, entry: Any, zero: Scalar) -> float:
         return math.inf if entry == zero else self.sign * int(entry)

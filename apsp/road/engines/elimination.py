@@ -18,7 +18,7 @@ from semiring.sparse.cycles import Weighted
 from semiring.sparse.order import even
 
 from .. import estimates
-from ..arcs import farthest, narrowed
+from ..arcs import farthest, narrowed, proven
 from ..convergence import saturation
 from ..estimates import Estimate
 from .base import MANY_ARCS, Kind, counting, offer
@@ -77,8 +77,9 @@ def eliminated(question: Question) -> Eliminated:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
         if dtypes.SCALARS[dtype].integer and s.mul.saturating and not _fits_integers(question, engine):
-            if question.once(narrowed):  # as previous weights were
-                return eliminated(replace(question, wants=replace(question.wants, dtype=np.dtype(np.int64))))
+            if question.once(narrowed):
+                del engine
+                return eliminated(question.widened(analysis))
             rows = engine.rows(np.arange(question.n))
             saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
         return engine
@@ -115,11 +116,14 @@ def _fits_integers(question: Question, engine: Eliminated) -> bool:
     """Whether the integer dtype provably holds all distances; records the proof."""
     like = question.wants.like
     engine.narrowed, engine.centre = question.once(narrowed), getattr(like, "centre", engine.centre)
-    if not question.once(narrowed):
+    if not engine.narrowed:
         engine.longest = question.arcs.longest
-    elif not getattr(like, "narrowed", False):
-        engine.centre = question.once(farthest)[1]
-    return engine.holds or engine.proves(*question.arcs.listed)
+    if engine.holds or engine.proves(*question.arcs.listed):
+        return True
+    if not engine.narrowed or getattr(like, "narrowed", False) or not question.once(proven):
+        return False
+    engine.centre = question.once(farthest)[1]
+    return engine.proves(*question.arcs.listed)
 
 
 def _reached(question: Question) -> saturation.Reach:
@@ -187,5 +191,5 @@ def _opened(question: Question, plan: Plan) -> Eliminated:
 
 ENGINE = Kind(
     "elimination", estimate, _opened, looks=_looks, devices=("cpu", "cuda"), limits=None, orders=True,
-    compiles="elimination",
+    compiles="elimination", proves=True,
 )  # fmt: skip

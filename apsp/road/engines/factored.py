@@ -65,7 +65,7 @@ class Eliminated(Engine):
             analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check, device=device
         )
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
-        self.centre = int(analysis.structure.permutation[-1]) if analysis.n else 0
+        self.centre = analysis.structure.centre
 
     def __getstate__(self) -> Fields:
         state = {
@@ -157,7 +157,7 @@ class Eliminated(Engine):
             if not made.holds and self.bounds is not None:
                 old, new = (x.elimination.weights_by_front for x in (self, made))
                 made.bounds = self.bounds.scaled(old, new, dtypes.zero(s, self.dtype))
-            if not made.holds and not made.proves(tails, self.analysis.heads, weights, self.bounds):
+            if not made.holds and not made.proves(tails, self.analysis.heads, weights):
                 return None
         if self.hubs is not None:
             made.hub_labels()
@@ -190,7 +190,7 @@ class Eliminated(Engine):
         farthest = math.inf if self.bounds is None else self.bounds.farthest
         return min(self.longest, farthest) < dtypes.SCALARS[self.dtype].high or not self.semiring.mul.saturating
 
-    def proves(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, like: Bounds | None = None) -> bool:
+    def proves(self, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> bool:
         """Prove by one row and one column that the integer dtype holds all distances; False if not proven.
 
         With lengths ℓ minimised by ⊕ and v connected both ways with all vertices, every distance is at most max ℓ(·, v)
@@ -203,7 +203,7 @@ class Eliminated(Engine):
             return False
         v, zero, sign = self.centre, dtypes.zero(E.semiring, E.dtype), int(lengths.sign)
         if weights.min() >= 0 if sign > 0 else weights.max() <= 0:
-            self.bounds = Bounds.of(E, v, sign, like)
+            self.bounds = Bounds.of(E, weights, v, sign)
             return self.holds
         walked = weights != zero
         length = sign * weights[walked].astype(np.int64)
