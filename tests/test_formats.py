@@ -1502,7 +1502,20 @@ def test_graphml_is_parsed_at_once_and_without_its_name_space_too(monkeypatch):
     assert len(fed) == 2
 
 
-@pytest.mark.parametrize("text", ["from,to,cost\n1.50,3,0.10\n1.5,2.0,7\n", "from\tto\n3.00\t3\n3.0\t007\n"])
+@pytest.mark.parametrize("ways", [("2", "2.0"), ("2.00", "2"), ("+2", "2"), ("1e3", "1000")])
+def test_an_integer_is_written_in_one_way(tmp_path, ways):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "a.csv"
+    path.write_text("from,to,minutes\n1,{},5\n{},3,7\n".format(*ways))
+    with pytest.raises(FormatError, match=r"in one way, got .*pandas.read_csv\(…\) .*dtype=str"):
+        as_graph(path)
+    assert as_graph(pandas.read_csv(path)).n == 3
+    assert as_graph(pandas.read_csv(path, dtype=str), weight=None).n == 4
+    path.write_text('from,to,minutes\n"1","{}",5\n"{}","3",7\n'.format(*ways))
+    assert as_graph(path).n == 4
+
+
+@pytest.mark.parametrize("text", ["from,to,cost\n1.50,3,0.10\n1.5,2.0,7\n", "from\tto\n3.00\t4\n5.0\t007\n"])
 def test_names_of_a_long_table_are_as_written(tmp_path, monkeypatch, text):
     (tmp_path / "a.csv").write_text(text)
     short = as_graph(tmp_path / "a.csv")
