@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import warnings
 import xml.etree.ElementTree
@@ -1500,6 +1501,25 @@ def test_graphml_is_parsed_at_once_and_without_its_name_space_too(monkeypatch):
     for content in (text, text.replace(' xmlns="http://graphml.graphdrawing.org/xmlns"', "")):
         assert read(io.BytesIO(content.encode())).weights.tolist() == [3]
     assert len(fed) == 2
+
+
+@pytest.mark.parametrize("text", ['{"A": {"B": 3}, "A": {"C": 4}}', '{"A": {"B": 3, "B": 4}}'])
+def test_keys_of_json_are_distinct(text):
+    """Of two equal ones json.loads keeps the last, and edges are lost."""
+    with pytest.raises(FormatError, match=r"'[AB]' twice in one object"):
+        read(io.BytesIO(text.encode()), format="json")
+
+
+def test_one_record_is_an_edge_and_a_way_out_for_lists_of_edges_works(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"from": "A", "to": "B", "km": 3}\n')
+    assert read(path).weights.tolist() == [3]
+    for text in ('["A", "B", 3]\n["B", "C", 4]\n', '[["A", "B", 3], ["B", "C", 4]]'):
+        path.write_text(text)
+        with pytest.raises(FormatError) as error:
+            read(path)
+        way = re.search(r"(apsp\.as_graph\(list.*?) of edges", str(error.value))[1]
+        assert eval(way, {"apsp": apsp, "json": json}).weights.tolist() == [3, 4]
 
 
 @pytest.mark.parametrize("ways", [("2", "2.0"), ("2.00", "2"), ("+2", "2"), ("1e3", "1000")])
