@@ -1510,6 +1510,7 @@ def test_keys_of_json_are_distinct(text):
         read(io.BytesIO(text.encode()), format="json")
 
 
+@pytest.mark.filterwarnings("ignore:.*unclosed file", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_one_record_is_an_edge_and_a_way_out_for_lists_of_edges_works(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"from": "A", "to": "B", "km": 3}\n')
