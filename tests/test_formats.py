@@ -1503,6 +1503,21 @@ def test_graphml_is_parsed_at_once_and_without_its_name_space_too(monkeypatch):
     assert len(fed) == 2
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.edgelist"])
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+def test_text_of_another_encoding_is_refused_with_a_way_out(tmp_path, name, encoding):
+    """As Excel saves it."""
+    text = {".csv": "from;to;km\nGöteborg;B;5\n", ".json": '{"Göteborg": {"B": 5}}', ".edgelist": "Göteborg B 5\n"}
+    path = tmp_path / name
+    path.write_bytes(text[path.suffix].encode(encoding))
+    with pytest.raises(FormatError, match="or save it as UTF-8") as error:
+        read(path)
+    way = re.search(r"open\(.*?\)", str(error.value))[0]
+    with eval(way) as file:
+        graph = read(file)
+    assert (sorted(graph.labels), graph.weights.tolist()) == (["B", "Göteborg"], [5])
+
+
 @pytest.mark.parametrize("text", ['{"A": {"B": 3}, "A": {"C": 4}}', '{"A": {"B": 3, "B": 4}}'])
 def test_keys_of_json_are_distinct(text):
     """Of two equal ones json.loads keeps the last, and edges are lost."""

@@ -31,13 +31,13 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """Records, or GeoJSON; what else there is by NetworkX."""
     if geojson.sniff(source.head()):
         return geojson.read(source, reading=reading)
-    path = repr(str(source.path))
+    path, text = repr(str(source.path)), source.text
     try:
-        data, loaded = json.loads(source.text, object_pairs_hook=_distinct), f"json.load(open({path}))"
+        data, loaded = json.loads(text, object_pairs_hook=_distinct), f"json.load(open({path}))"
     except (ValueError, RecursionError) as error:
         data, loaded = None, f"[json.loads(line) for line in open({path})]"
         with suppress(ValueError, RecursionError):
-            lines = filter(str.strip, source.text.split("\n"))
+            lines = filter(str.strip, text.split("\n"))
             data = [json.loads(line, object_pairs_hook=_distinct) for line in lines]
         if data is None:
             raise source.error(f"must be JSON, got {came(str(error))}.") from error
