@@ -780,6 +780,25 @@ def test_what_may_not_be_written_is_refused_before_the_work(unprivileged, monkey
     assert "suffix must say" in bad(2, "generate", "cycle", "5", "--output", unprivileged / "out.txt")
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["solve g.csv --output g.csv", "solve g.csv --output sub/../g.csv --reduce eccentricity",
+     "reach g.csv --output g.csv", "solve g.csv --predecessors g.csv", "solve g.csv --output g.csv --output-format csv",
+     "convert g.csv link.csv",
+     "solve g.csv --from A --to B --turns turns.csv --output turns.csv"],
+)  # fmt: skip
+def test_what_is_read_is_not_written_over(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    for name in ("g.csv", "turns.csv"):
+        Path(name).write_text("from,to,km\nA,B,1\n")
+    Path("link.csv").symlink_to("g.csv")
+    run = CliRunner().invoke(cli.main, command.split())
+    assert (run.exit_code, Path("g.csv").read_text()) == (2, Path("turns.csv").read_text())
+    assert "what is written must be another file than what is read" in run.output
+    assert CliRunner().invoke(cli.main, ["convert", "g.csv", "h.csv"]).exit_code == 0
+
+
 def test_labels_that_the_output_would_lose_are_refused_before_the_work(tmp_path, monkeypatch):
     write([(1, "1", 5)], tmp_path / "g.npz")
     monkeypatch.setattr("apsp.answers.result.shortest_paths", lambda *_, **__: pytest.fail("worked before looking"))

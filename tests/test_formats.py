@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import warnings
 import xml.etree.ElementTree
@@ -1502,7 +1503,55 @@ def test_graphml_is_parsed_at_once_and_without_its_name_space_too(monkeypatch):
     assert len(fed) == 2
 
 
-@pytest.mark.parametrize("text", ["from,to,cost\n1.50,3,0.10\n1.5,2.0,7\n", "from\tto\n3.00\t3\n3.0\t007\n"])
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.edgelist"])
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+def test_text_of_another_encoding_is_refused_with_a_way_out(tmp_path, name, encoding):
+    """As Excel saves it."""
+    text = {".csv": "from;to;km\nGöteborg;B;5\n", ".json": '{"Göteborg": {"B": 5}}', ".edgelist": "Göteborg B 5\n"}
+    path = tmp_path / name
+    path.write_bytes(text[path.suffix].encode(encoding))
+    with pytest.raises(FormatError, match="or save it as UTF-8") as error:
+        read(path)
+    way = re.search(r"open\(.*?\)", str(error.value))[0]
+    with eval(way) as file:
+        graph = read(file)
+    assert (sorted(graph.labels), graph.weights.tolist()) == (["B", "Göteborg"], [5])
+
+
+@pytest.mark.parametrize("text", ['{"A": {"B": 3}, "A": {"C": 4}}', '{"A": {"B": 3, "B": 4}}'])
+def test_keys_of_json_are_distinct(text):
+    """Of two equal ones json.loads keeps the last, and edges are lost."""
+    with pytest.raises(FormatError, match=r"'[AB]' twice in one object"):
+        read(io.BytesIO(text.encode()), format="json")
+
+
+@pytest.mark.filterwarnings("ignore:.*unclosed file", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_one_record_is_an_edge_and_a_way_out_for_lists_of_edges_works(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"from": "A", "to": "B", "km": 3}\n')
+    assert read(path).weights.tolist() == [3]
+    for text in ('["A", "B", 3]\n["B", "C", 4]\n', '[["A", "B", 3], ["B", "C", 4]]'):
+        path.write_text(text)
+        with pytest.raises(FormatError) as error:
+            read(path)
+        way = re.search(r"(apsp\.as_graph\(list.*?) of edges", str(error.value))[1]
+        assert eval(way, {"apsp": apsp, "json": json}).weights.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("ways", [("2", "2.0"), ("2.00", "2"), ("+2", "2"), ("1e3", "1000")])
+def test_an_integer_is_written_in_one_way(tmp_path, ways):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "a.csv"
+    path.write_text("from,to,minutes\n1,{},5\n{},3,7\n".format(*ways))
+    with pytest.raises(FormatError, match=r"in one way, got .*pandas.read_csv\(…\) .*dtype=str"):
+        as_graph(path)
+    assert as_graph(pandas.read_csv(path)).n == 3
+    assert as_graph(pandas.read_csv(path, dtype=str), weight=None).n == 4
+    path.write_text('from,to,minutes\n"1","{}",5\n"{}","3",7\n'.format(*ways))
+    assert as_graph(path).n == 4
+
+
+@pytest.mark.parametrize("text", ["from,to,cost\n1.50,3,0.10\n1.5,2.0,7\n", "from\tto\n3.00\t4\n5.0\t007\n"])
 def test_names_of_a_long_table_are_as_written(tmp_path, monkeypatch, text):
     (tmp_path / "a.csv").write_text(text)
     short = as_graph(tmp_path / "a.csv")

@@ -320,7 +320,7 @@ class TestEdges:
             (dict(rows=[2**1100], cols=[0]), DTypeError, "1101 bits"),
             (dict(rows=[2**63], cols=[0]), (ShapeError, VertexError), "9223372036854775808"),
             (dict(rows=[], cols=[], n=10**30), ShapeError, "10¹⁵"),
-            (dict(rows=[0], cols=[1], weights=[True]), DTypeError, "bool"),
+            (dict(rows=[0], cols=[1], weights=[True]), DTypeError, "got True on edge 0"),
             (dict(rows=[0], cols=[1], labels=["a", "a"]), VertexError, "'a' twice"),
             (dict(rows=[0], cols=[1], labels=["a"], n=2), ShapeError, "one label a vertex"),
             (dict(rows=[], cols=[], n=-1), ShapeError, "0 or more"),
@@ -775,3 +775,19 @@ def test_arrays_of_integers_are_numbered_as_their_numbers(kind, ends):
 def test_an_array_of_names_that_repeat_is_refused(names):
     with pytest.raises(VertexError, match=r"labels must be distinct, got [012] twice"):
         Labels(np.array(names))
+
+
+@pytest.mark.parametrize("semiring", ["min_plus", "boolean"])
+def test_truth_values_among_weights_are_refused_with_a_way_out(semiring):
+    """NumPy makes 0 of False, an edge of weight 0; where it is meant to close one, it must not stay."""
+    edges = [("A", "B", 5), ("B", "C", 6)]
+    r = shortest_paths(edges, semiring)
+    way = "got False on edge 0. Say inf for no edge, else 1"
+    for truths in ({("A", "B"): False}, {("A", "B"): False, ("B", "C"): 1}, [False, 6], np.array([False, True])):
+        with pytest.raises(DTypeError, match=way):
+            r.update(truths)
+    for weights in ([False, 6], (np.False_, 6.5), np.array([False, 6], object), np.array([False, True])):
+        with pytest.raises(DTypeError, match=way):
+            Graph.from_arrays([0, 1], [1, 2], weights, n=3)
+    assert r.update({("A", "B"): INF}).distance("A", "C") == (False if semiring == "boolean" else INF)
+    assert bool(r.update({("A", "B"): 1}).distance("A", "C"))

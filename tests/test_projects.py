@@ -324,6 +324,14 @@ def test_lags_of_durations_of_time():
         critical_path([("A", 5 * day, None), ("B", day, "A SS+2")])
 
 
+def test_a_lag_of_hours_is_not_lost_among_days():
+    days = [np.timedelta64(k, "D") for k in (5, 1)]
+    with pytest.raises(DomainError, match=r"multiples of.*Convert them: duration.astype\('timedelta64\[ns\]'\)"):
+        critical_path([("a", days[0], None), ("b", days[1], "a FS+12h")])
+    a, b = (duration.astype("timedelta64[ns]") for duration in days)
+    assert critical_path([("a", a, None), ("b", b, "a FS+12h")]).earliest["b"] == np.timedelta64(132, "h")
+
+
 def test_a_last_milestone_is_on_the_path():
     tasks = [("x", 1, None), ("y", 1, "x"), ("z", 3, "y"), ("a", 5, None), ("done", 0, "a")]
     assert critical_path(tasks).path == ["a", "done"]

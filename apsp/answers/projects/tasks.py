@@ -317,4 +317,10 @@ def _of_numpy(task: Label, time: np.timedelta64) -> int:
 def _to_numpy(ns: int, unit: np.dtype) -> np.timedelta64:
     name: Any
     name, count = np.datetime_data(unit)
-    return np.timedelta64(ns // (_NANOSECONDS[name] * count) * count, name)
+    whole, rest = divmod(ns, _NANOSECONDS[name] * count)
+    if rest:
+        raise DomainError(
+            f"critical_path: durations must be in a unit that lags are multiples of, too, got {unit} and a time of "
+            f"{ns} ns. Convert them: duration.astype('timedelta64[ns]')."
+        )
+    return np.timedelta64(whole * count, name)

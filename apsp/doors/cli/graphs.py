@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -21,15 +22,36 @@ if TYPE_CHECKING:
 
     from ...io.graph import Graph
 
+#: Parameters that name what a command writes.
+_WRITTEN = ("output", "target", "predecessors", "next_hops", "plot", "json_file")
+
 
 def read(file: str, options: Fields) -> Graph:
-    """The graph in a file or on standard input; removes reading options from `options`."""
+    """The graph in a file or on standard input; removes reading options from `options`.
+
+    UsageError if the command would write over a file that it reads.
+    """
+    _refuse_writing_over_input()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         graph = _read_by_options(file, options)
     for warning in caught:
         click.echo(f"apsp: {one_line(shell(str(warning.message)))}", err=True)
     return graph
+
+
+def _refuse_writing_over_input() -> None:
+    context = click.get_current_context()
+    paths = [param for param in context.command.params if isinstance(param.type, click.Path)]
+    places = {param.name: context.params.get(param.name or "") for param in paths}
+    files = {name: os.path.realpath(place) for name, place in places.items() if place and os.path.isfile(place)}
+    written = {place for name, place in files.items() if name in _WRITTEN}
+    for name, place in files.items():
+        if name not in _WRITTEN and place in written:
+            raise click.UsageError(
+                f"{context.command.name}: what is written must be another file than what is read, got {places[name]} "
+                "for both. Name another one."
+            )
 
 
 def _read_by_options(file: str, options: Fields) -> Graph:

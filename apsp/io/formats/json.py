@@ -16,7 +16,7 @@ from semiring.host.spelling import came
 from ..graph import Graph
 from ..reading.files import Source
 from ..reading.lines import from_lines
-from ..reading.options import ANYHOW, Reading, lists_columns
+from ..reading.options import ANYHOW, Reading, lists_columns, names_ends
 from . import geojson
 from .base import Format
 from .through_networkx import converted
@@ -31,24 +31,36 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """Records, or GeoJSON; what else there is by NetworkX."""
     if geojson.sniff(source.head()):
         return geojson.read(source, reading=reading)
+    path, text = repr(str(source.path)), source.text
     try:
-        data = json.loads(source.text)
+        data, loaded = json.loads(text, object_pairs_hook=_distinct), f"json.load(open({path}))"
     except (ValueError, RecursionError) as error:
-        data = None
+        data, loaded = None, f"[json.loads(line) for line in open({path})]"
         with suppress(ValueError, RecursionError):
-            data = [json.loads(line) for line in source.text.split("\n") if line.strip()]
+            lines = filter(str.strip, text.split("\n"))
+            data = [json.loads(line, object_pairs_hook=_distinct) for line in lines]
         if data is None:
             raise source.error(f"must be JSON, got {came(str(error))}.") from error
+    if isinstance(data, dict) and names_ends(data) and not any(isinstance(x, (list, dict)) for x in data.values()):
+        data = [data]  # one record alone
     if isinstance(data, dict) and reading.columns is None and not lists_columns(data):
         return converted(source, reading, lambda networkx: parse(networkx, data), "JSON of a graph")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        loaded = f"json.load(open({str(source.path)!r}))"
         raise source.error(
             f'must be a list of records {{"from": u, "to": v, "weight": w}}, or one object whose keys are vertices, '
-            f"got {came(data)}. Say apsp.as_graph({loaded}) of a matrix, apsp.as_graph(pandas.DataFrame({loaded})) of "
-            "columns."
+            f"got {came(data)}. Say apsp.as_graph({loaded}) of a matrix, apsp.as_graph(list(map(tuple, {loaded}))) of "
+            f"edges, apsp.as_graph(pandas.DataFrame({loaded})) of columns."
         )
     return from_lines([None] * len(data), data, reading, source.error, "record")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; ValueError for a key that it has twice, of which the last would count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{came(next(key for key in keys if keys.count(key) > 1))} twice in one object")
+    return found
 
 
 def parse(networkx: ModuleType, data: dict[str, object]) -> Any:

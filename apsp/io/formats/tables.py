@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -123,7 +124,7 @@ class Table:
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
 
     def _require_vertices(self, columns: Sequence[int], ends: Sequence[Sequence[str]]) -> None:
-        """Refuse non-vertices: inf and nan; without a header also fractions, which suggest a matrix."""
+        """Refuse inf, nan, and 2 beside 2.0; without a header also fractions, which suggest a matrix."""
         if not all(map(is_numeral, chain.from_iterable(ends))):
             return
         for index in columns:
@@ -132,6 +133,14 @@ class Table:
                     raise self.source.error(
                         f"a vertex must be a name or an integer, got {show(field)}.", self.line(row)
                     )
+        written: dict[Decimal, str] = {}
+        for name in dict.fromkeys(chain.from_iterable(ends)):
+            known = written.setdefault(Decimal(name), name)
+            if known != name and float(name).is_integer() and not (known + name).isdigit():  # codes: 00501 is not 501
+                raise self.source.error(
+                    f"an integer must be written in one way, got {show(known)} and {show(name)}. Pass "
+                    "pandas.read_csv(…) if they are one vertex, pandas.read_csv(…, dtype=str) if two."
+                )
 
     def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
         """Refuse a first line `u v 3` that may be a header or an edge."""

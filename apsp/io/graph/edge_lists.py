@@ -16,6 +16,8 @@ from semiring.host.types import Array, Label, Scalar
 
 from ..labels import Labels
 
+_TRUTH = frozenset((bool, np.bool_))
+
 
 def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Label, Label]], list[Scalar] | None]:
     """Pairs and weights; None for weights if no edge has one."""
@@ -63,6 +65,12 @@ def numbers(weights: Array) -> np.ndarray:
     refuse_masked(weights, where=where)
     array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
     kind = array.dtype.kind
+    listed = weights if isinstance(weights, (list, tuple)) else array.ravel() if kind in "bO" else ()
+    if not _TRUTH.isdisjoint(map(type, listed)):  # beside numbers NumPy makes 1 and 0 of them
+        edge, truth = next((k, value) for k, value in enumerate(listed) if type(value) in _TRUTH)
+        raise DTypeError(
+            f"{where} must be real numbers, got {came(truth)} on edge {edge}. Say inf for no edge, else 1."
+        )
     if kind == "m" or (kind == "O" and array.size and all(isinstance(x, timedelta) for x in array.flat)):
         array = _seconds(array)
         kind = array.dtype.kind

@@ -109,7 +109,8 @@ class Source:
         data = plain_lines(self.data)
         if b"\0" in data:
             offset = data.index(b"\0")
-            raise self.error("must be text, got a zero byte.", data.count(b"\n", 0, offset) + 1)
+            way = self._encoded("utf-16") if self.data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+            raise self.error(f"must be text, got a zero byte.{way}", data.count(b"\n", 0, offset) + 1)
         if not data.strip():
             raise self.error(f"must hold {self._holds}, got an empty file.")
         return data
@@ -120,7 +121,13 @@ class Source:
             return self.lines.decode()
         except UnicodeDecodeError as error:
             line = self.lines.count(b"\n", 0, error.start) + 1
-            raise self.error(f"must be UTF-8 text, got the byte 0x{self.lines[error.start]:02x}.", line) from error
+            got = f"got the byte 0x{self.lines[error.start]:02x}.{self._encoded('cp1252')}"
+            raise self.error(f"must be UTF-8 text, {got}", line) from error
+
+    def _encoded(self, encoding: str) -> str:
+        return (
+            f" Pass open({str(self.path)!r}, encoding={encoding!r}), if that is how it was saved, or save it as UTF-8."
+        )
 
     def error(self, problem: str, line: int | None = None) -> FormatError:
         return FormatError(self.path, line, problem)
