@@ -7,9 +7,9 @@ venv=${VENV:-.venv}
 if [ ! -x "$venv/bin/python" ]; then
     echo "1 of 2: making $venv and installing the package with what its tests need: a minute or two, once."
 else
-    echo "1 of 2: $venv stands; looking whether it has all that the tests need."
+    echo "1 of 2: $venv stands; it gets what pyproject.toml has asked for since."
 fi
-sh .ci/venv "$venv" test
-echo "2 of 2: the tests, about 10 minutes on two cores; kernels that they compile are kept, so the next time takes two thirds."
+sh .ci/venv "$venv" "${EXTRAS:-test}"
+echo "2 of 2: the tests, about 8 minutes on two cores; kernels that they compile are kept, so the next time takes two thirds."
 unset PYTHONDONTWRITEBYTECODE # hundreds of processes import the packages
 exec "$venv/bin/python" -m pytest -n auto --dist worksteal "$@"

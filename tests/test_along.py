@@ -101,9 +101,15 @@ def test_list_of_weights():
             assert np.array_equal(r.table(at, at, of=name), words(wanted, k)[np.ix_(at, at)])
 
 
-@pytest.mark.parametrize("semiring", ["min_plus", "max_min", "min_max", "max_times", "max_plus"])
+@pytest.mark.parametrize(
+    ("semiring", "dtype"),
+    [
+        *(("min_plus", "float64"), ("max_min", "float64"), ("min_max", "int64")),
+        *(("max_times", "float32"), ("max_plus", "float64")),
+    ],
+)
 @pytest.mark.parametrize("dense", [False, True])
-def test_along_predecessors(semiring, dense):
+def test_along_predecessors(semiring, dtype, dense):
     """Floats without a unit, and semirings that are not packed: the sums along `paths`, and along `path`."""
     rng = np.random.default_rng(3)
     for _ in range(12):
@@ -112,7 +118,7 @@ def test_along_predecessors(semiring, dense):
         if semiring == "max_plus":  # without cycles
             tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
             tails, heads, weights, q, p = (x[tails != heads] for x in (tails, heads, weights, q, p))
-        weights = np.array([0.1, 0.3, 0.7, 0.9])[weights] * np.pi / 4
+        weights = np.array([0.1, 0.3, 0.7, 0.9])[weights] * np.pi / 4 if dtype != "int64" else weights + 1
         p = p / 3 - 0.5
         if dense:
             code = np.unique(tails * n + heads, return_index=True)[1]
@@ -120,9 +126,11 @@ def test_along_predecessors(semiring, dense):
             A, (Q, P) = np.full((n, n), -np.inf if semiring[:3] == "max" else np.inf), np.zeros((2, n, n))
             A = np.zeros((n, n)) if semiring == "max_times" else A
             A[tails, heads], Q[tails, heads], P[tails, heads] = weights, q, p
-            r = shortest_paths(A, semiring, along={"q": Q, "p": P}, null_value=0 if semiring == "max_times" else None)
+            null = 0 if semiring == "max_times" else None
+            r = shortest_paths(A, semiring, dtype=dtype, along={"q": Q, "p": P}, null_value=null)
         else:
-            r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), semiring, along={"q": q, "p": p})
+            graph = Graph.from_arrays(tails, heads, weights, n=n)
+            r = shortest_paths(graph, semiring, dtype=dtype, along={"q": q, "p": p})
         edges = tails, heads, weights, q, p
         paths = [r.paths([(u, v)])[0] for u in range(n) for v in range(n)]
         assert "along predecessors" in r.plan.reason

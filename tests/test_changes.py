@@ -403,7 +403,7 @@ def followed(E: Elimination, H: HubLabels) -> HubLabels:
     return found
 
 
-@pytest.mark.parametrize("case", list(cases.few([case for case in ALL if case.semiring.idempotent])))
+@pytest.mark.parametrize("case", cases.few([case for case in ALL if case.semiring.idempotent], cases.TRAITS))
 def test_hub_labels_that_follow_any_sequence_are_fresh_ones(case):
     r = np.random.default_rng(5)
     for n, arcs in SHAPES.values():

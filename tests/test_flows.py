@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import networkx as nx
 import numpy as np
@@ -725,8 +725,18 @@ def test_an_arc_that_costs_nothing_leads_no_further():
     assert counts.tolist() == [[1, 1, 1, 1]]
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_whole_distances_that_are_few_and_many(sign):
+#: A diagonal of signs and dtypes: of each pair a kernel is compiled for eight seconds.
+WHOLE = [(1, "int32"), (1, "float32"), (1, "float64"), (-1, "int64")]
+
+
+@pytest.mark.parametrize(
+    ("sign", "dtype"),
+    [
+        pytest.param(*pair, marks=[] if pair in WHOLE else pytest.mark.release)
+        for pair in product((1, -1), ("int32", "int64", "float32", "float64"))
+    ],
+)
+def test_whole_distances_that_are_few_and_many(sign, dtype):
     """Vertices are sorted by them if they are few: of long weights they are not."""
     G = nx.gnp_random_graph(60, 0.1, seed=2, directed=True)
     for far in (3, 1000):
@@ -734,11 +744,10 @@ def test_whole_distances_that_are_few_and_many(sign):
         for (u, v), w in zip(G.edges, weights.tolist(), strict=True):
             G[u][v]["weight"] = w
         want = nx.betweenness_centrality(G, weight="weight")
-        for dtype in ("int32", "int64", "float32", "float64"):
-            # Shortest walks are the longest of what is less than nothing.
-            graph = Graph.from_arrays(*np.array(G.edges).T, weights * sign, n=60)
-            r = shortest_paths(graph, "min_plus" if sign > 0 else "max_plus", dtype=dtype, engine="dense")
-            assert r.betweenness() == pytest.approx(want, rel=1e-12)
+        # Shortest walks are the longest of what is less than nothing.
+        graph = Graph.from_arrays(*np.array(G.edges).T, weights * sign, n=60)
+        r = shortest_paths(graph, "min_plus" if sign > 0 else "max_plus", dtype=dtype, engine="dense")
+        assert r.betweenness() == pytest.approx(want, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [9, 1 << 16, (1 << 16) + 1, 1 << 20])
@@ -771,23 +780,24 @@ SCALES = {
 }
 
 
+@functools.cache
+def scaled(name: str, seed: int):
+    """A graph, its weights, NetworkX's values in fractions: in floats it counts what leads back to a vertex, too."""
+    dtype, scales = SCALES[name]
+    rng, G = np.random.default_rng(seed), nx.gnm_random_graph(24, 40, seed=seed)
+    weights = ((1 + rng.random(40)) * rng.choice(scales, 40)).astype(dtype)
+    nx.set_edge_attributes(G, dict(zip(G.edges, map(Fraction, weights.tolist()), strict=True)), "weight")
+    values = (of(G, weight="weight") for of in (nx.betweenness_centrality, nx.edge_betweenness_centrality))
+    return G, weights, *values
+
+
 @pytest.mark.parametrize("name", SCALES)
 @pytest.mark.parametrize("greatest", [False, True], ids=["min_plus", "max_plus"])
 def test_edges_too_short_to_change_a_distance(name, greatest):
-    """NetworkX's values in fractions: in floats it counts what leads back to a vertex, too."""
-    dtype, scales = SCALES[name]
     for seed in range(3):
-        rng, n = np.random.default_rng(seed), 24
-        G = nx.gnm_random_graph(n, 40, seed=seed)
+        G, weights, vertices, edges = scaled(name, seed)
         tails, heads = np.array(G.edges).T
-        weights = ((1 + rng.random(len(tails))) * rng.choice(scales, len(tails))).astype(dtype)
-        for (u, v), w in zip(G.edges, weights.tolist(), strict=True):
-            G[u][v]["weight"] = Fraction(w)
-        vertices, edges = (
-            nx.betweenness_centrality(G, weight="weight"),
-            nx.edge_betweenness_centrality(G, weight="weight"),
-        )
-        graph = Graph.from_arrays(tails, heads, -weights if greatest else weights, n=n, directed=False)
+        graph = Graph.from_arrays(tails, heads, -weights if greatest else weights, n=len(G), directed=False)
         for engine in ("dense", *(["elimination", "searches"] if not greatest else [])):
             r = shortest_paths(graph, "max_plus" if greatest else "min_plus", engine=engine)
             assert r.betweenness() == pytest.approx(vertices, rel=1e-12)

@@ -100,11 +100,15 @@ def test_the_command_prints_seed_counts_and_how_to_replay():
     assert (refused.returncode, "leave out --target files" in refused.stderr) == (2, True)
 
 
+#: Which case is tried, where the first draws a semiring in a dtype that no other test compiles.
+TRIED = {"archives": 1, "changes": 6, "products": 11, "saturation": 7, "updates": 3}
+
+
 @pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("processes", "kills", "memory")])
 def test_a_case_of_every_target_finds_nothing(target, monkeypatch):
     monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
     case = worker.load(target, "cpu")
-    drawn = draw.of(0, target, 0)  # `.ci/run` goes on for a minute
+    drawn = draw.of(0, target, TRIED.get(target, 0))  # `.ci/run` goes on for a minute
     assert worker.attempt(case, drawn) is None, drawn.notes
 
 

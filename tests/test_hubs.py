@@ -39,7 +39,7 @@ def table(H: HubLabels) -> np.ndarray:
     return H.entries(every[:, None], every)
 
 
-@pytest.mark.parametrize("case", list(cases.few(ALL)))
+@pytest.mark.parametrize("case", cases.few(ALL, cases.TRAITS))
 def test_all_pairs_of_every_shape(case):
     for seed, name in enumerate(SHAPES):
         E, A = made(case, name, seed)
@@ -51,7 +51,7 @@ def test_all_pairs_of_every_shape(case):
             same(case, np.array([found]), expected[i, j : j + 1])
 
 
-@pytest.mark.parametrize("case", list(cases.few(ALL)))
+@pytest.mark.parametrize("case", cases.few(ALL, cases.TRAITS))
 def test_labels_are_the_distances_to_and_from_the_columns_of_the_path(case):
     """They begin at the root; each ends with the supernode of its vertex, and up to a cache line no walk follows."""
     E, A = made(case, "random, reducible")

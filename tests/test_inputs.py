@@ -972,7 +972,10 @@ def test_zeros_that_fill_blocks_are_not_taken_for_edges():
 def test_the_ends_of_integers_are_infinite_in_sparse_matrices_too(dtype, tmp_path):
     """As in dense ones, in files of them, and in `eliminate`; int8 has no infinity."""
     info = np.iinfo(dtype)
-    for name, far in (("min_plus", info.max), ("max_plus", info.min), ("max_min", info.min), ("min_max", info.max)):
+    # Each semiring once: every pair would compile twelve kernels.
+    both = {"int16": ["min_plus"], "int32": ["max_plus", "max_min"], "int64": ["min_max"]}
+    for name in both[dtype]:
+        far = info.max if name[:3] == "min" else info.min
         A = np.array([[far, 3, far], [far, far, 4], [far, far, far]], dtype)
         expected = shortest_paths(Graph.from_matrix(A), name)
         stored = sparse.coo_array((A.ravel(), np.indices(A.shape).reshape(2, -1)), A.shape)

@@ -58,7 +58,7 @@ def question(case, name, seed=0):
 # Entries and blocks
 
 
-@pytest.mark.parametrize("case", list(cases.few([*CASES, *USER_CASES])))
+@pytest.mark.parametrize("case", cases.few([*CASES, *USER_CASES], cases.TRAITS))
 def test_blocks_and_recurring_entries_of_every_semiring(case, monkeypatch):
     for seed, name in enumerate(SHAPES):
         E, A = made(case, name, seed)
@@ -200,7 +200,7 @@ def test_negative_arcs_have_a_nearest_source_too():
 # Paths
 
 
-@pytest.mark.parametrize("case", list(cases.few(SELECTING)))
+@pytest.mark.parametrize("case", cases.few(SELECTING, cases.TRAITS))
 def test_a_path_is_that_of_the_search_along_an_entire_column(case, monkeypatch):
     for seed, name in enumerate(SHAPES):
         r = question(case, name, seed)
@@ -259,7 +259,7 @@ def along(P, u, v):
     return path[::-1]
 
 
-@pytest.mark.parametrize("case", list(cases.few(SELECTING)))
+@pytest.mark.parametrize("case", cases.few(SELECTING, cases.TRAITS))
 def test_many_paths_are_those_of_predecessors(case):
     """By the rule in loops, where edges cannot hide behind others that are as wide; there by the rows."""
     for seed, name in enumerate(SHAPES):

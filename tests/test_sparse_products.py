@@ -39,8 +39,8 @@ RELATIONS = Semiring(
     samples=(0, 1, 2, 6, 9, 15),
 )
 RELATED = cases.Case(RELATIONS, np.dtype("int32"))
-#: A diagonal of semirings, dtypes, and ways to compute; the others wait for a release.
-ALL = [*cases.few([*cases.CASES, *cases.USER_CASES]), pytest.param(RELATED, id=str(RELATED))]
+#: A diagonal of what kernels ask of semirings, dtypes, and ways to compute; the others wait for a release.
+ALL = [*cases.few([*cases.CASES, *cases.USER_CASES], cases.TRAITS), pytest.param(RELATED, id=str(RELATED))]
 
 
 def entries(case, shape, seed, *, density=0.2):
