@@ -49,7 +49,7 @@ def never_loaded(monkeypatch):
         raise AssertionError("all of the matrix was read into memory")
 
     monkeypatch.setattr(ondisk, "_read_all", refuse)
-    monkeypatch.setattr("apsp.io.graph.listed", refuse)
+    monkeypatch.setattr("apsp.io.graph.adjacency.listed", refuse)
     monkeypatch.setattr(TileStore, "__array__", refuse)
 
 
