@@ -79,6 +79,7 @@ def eliminated(question: Question) -> Eliminated:
         if dtypes.SCALARS[dtype].integer and s.mul.saturating and not _fits_integers(question, engine):
             if question.once(narrowed):
                 del engine
+                question.once(analysis).panels.release()
                 return eliminated(question.widened(analysis))
             rows = engine.rows(np.arange(question.n))
             saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
