@@ -73,7 +73,7 @@ def test_lexicographic_against_tuples(engine):
         assert "carry q, p" in r.plan.reason
         for k, name in enumerate((None, "q", "p")):
             assert np.array_equal(r.table(of=name), words(wanted, k)), (trial, name)
-        i, j = rng.integers(0, n, (2, 30))
+        i, j = rng.integers(0, n, (2, 10))
         assert np.array_equal(r.distance(i, j, of="p"), words(wanted, 2)[i, j])
         for u, v in zip(i.tolist(), j.tolist(), strict=True):
             if wanted[u][v] is not None:

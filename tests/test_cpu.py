@@ -360,7 +360,7 @@ def test_several_threads_at_once() -> None:
 @pytest.mark.parametrize(
     ("features", "registers"),
     [
-        ("+avx2,+avx,+sse4.2,+fma,-avx512f", 16),
+        pytest.param("+avx2,+avx,+sse4.2,+fma,-avx512f", 16, marks=pytest.mark.release),  # .ci/avx2 runs more of it
         pytest.param("+sse2,-avx,-avx2,-avx512f", 16, marks=pytest.mark.release),
         ("+sse2,-avx,-avx2,-avx512f", 32),
     ],

@@ -141,8 +141,11 @@ def test_blocks_that_cannot_be_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("towards", [False, True])
-@pytest.mark.parametrize(("name", "dtype"), [("min_plus", "int64"), ("min_plus", "int16"), ("min_plus", "float32"),
-                                             ("max_plus", "int32"), ("max_plus", "float64")])  # fmt: skip
+@pytest.mark.parametrize(("name", "dtype"), [
+    ("min_plus", "int16"), ("min_plus", "float32"), ("max_plus", "int32"),
+    pytest.param("min_plus", "int64", marks=pytest.mark.release),
+    pytest.param("max_plus", "float64", marks=pytest.mark.release),
+])  # fmt: skip
 def test_the_nearest_of_several_is_that_of_their_rows(name, dtype, towards, monkeypatch):
     case = cases.Case(get(name), np.dtype(dtype))
     for seed, shape in enumerate(SHAPES):
