@@ -1518,6 +1518,17 @@ def test_text_of_another_encoding_is_refused_with_a_way_out(tmp_path, name, enco
     assert (sorted(graph.labels), graph.weights.tolist()) == (["B", "Göteborg"], [5])
 
 
+@pytest.mark.parametrize("attributes", [{"km": 3}, {"km": 3, "name": "x y"}, {}])
+def test_what_networkx_writes_by_default_has_a_way_out(tmp_path, attributes):
+    path = tmp_path / "a.edgelist"
+    nx.write_edgelist(nx.Graph([("A", "B", attributes)]), path)
+    with pytest.raises(FormatError, match="NetworkX's attributes") as error:
+        read(path)
+    graph = eval(re.search(r"Say (.*?), with", str(error.value))[1], {"apsp": apsp, "networkx": nx})
+    assert (graph.n, graph.directed, graph.weights is None) == (2, False, not attributes)
+    assert read(path, weight=None).n == 2
+
+
 @pytest.mark.parametrize("text", ['{"A": {"B": 3}, "A": {"C": 4}}', '{"A": {"B": 3, "B": 4}}'])
 def test_keys_of_json_are_distinct(text):
     """Of two equal ones json.loads keeps the last, and edges are lost."""
