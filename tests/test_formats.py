@@ -1518,6 +1518,14 @@ def test_text_of_another_encoding_is_refused_with_a_way_out(tmp_path, name, enco
     assert (sorted(graph.labels), graph.weights.tolist()) == (["B", "Göteborg"], [5])
 
 
+def test_the_weight_that_an_error_suggests_is_a_number_that_counts(tmp_path):
+    path = tmp_path / "pathways.txt"
+    path.write_text("pathway_id,from_stop_id,to_stop_id,pathway_mode,stairs,up\n1,A,B,1,x,60\n2,B,C,1,y,30\n")
+    with pytest.raises(FormatError, match="Say weight='up', or") as error:
+        read(path)
+    assert read(path, weight=re.search(r"Say weight='(.*?)'", str(error.value))[1]).weights.tolist() == [60, 30]
+
+
 @pytest.mark.parametrize("attributes", [{"km": 3}, {"km": 3, "name": "x y"}, {}])
 def test_what_networkx_writes_by_default_has_a_way_out(tmp_path, attributes):
     path = tmp_path / "a.edgelist"
