@@ -1518,6 +1518,25 @@ def test_text_of_another_encoding_is_refused_with_a_way_out(tmp_path, name, enco
     assert (sorted(graph.labels), graph.weights.tolist()) == (["B", "Göteborg"], [5])
 
 
+def test_a_plain_file_that_counts_from_1_is_read_as_its_error_says(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("4 3\n1 2 5\n2 3 5\n4 1 5\n")
+    with pytest.raises(FormatError, match="or leave out its first line") as error:
+        shortest_paths(path)
+    graph = eval(re.search(r"Say (.*?) if", str(error.value))[1])
+    assert (list(graph.labels), graph.n) == ([1, 2, 3, 4], 4)
+
+
+def test_a_row_of_other_width_is_shown_as_it_stands(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('from,to,km\n"A,B",5\n')
+    with pytest.raises(FormatError, match="got 2: 'A,B,5'"):
+        read(path)
+    path.write_text("sep=;\nfrom;to;km\nA;B;5\n")  # for Excel
+    with pytest.raises(FormatError, match=r"'from,to,km'\. Leave out what stands above it"):
+        read(path)
+
+
 def test_the_weight_that_an_error_suggests_is_a_number_that_counts(tmp_path):
     path = tmp_path / "pathways.txt"
     path.write_text("pathway_id,from_stop_id,to_stop_id,pathway_mode,stairs,up\n1,A,B,1,x,60\n2,B,C,1,y,30\n")
