@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor
+try:
+    import torch
+    from torch import Tensor
+except ModuleNotFoundError as error:
+    way = "PyTorch is required. Install it: `pip install torch`."
+    raise ModuleNotFoundError(f"semiring.torch: {way}", name=error.name) from None
 
 from .algebra.catalog import get
 from .algebra.records import Semiring

@@ -785,7 +785,8 @@ def test_what_may_not_be_written_is_refused_before_the_work(unprivileged, monkey
     ["solve g.csv --output g.csv", "solve g.csv --output sub/../g.csv --reduce eccentricity",
      "reach g.csv --output g.csv", "solve g.csv --predecessors g.csv", "solve g.csv --output g.csv --output-format csv",
      "convert g.csv link.csv",
-     "solve g.csv --from A --to B --turns turns.csv --output turns.csv"],
+     "solve g.csv --from A --to B --turns turns.csv --output turns.csv",
+     "query saved.npz --nearest g.csv --output g.csv"],
 )  # fmt: skip
 def test_what_is_read_is_not_written_over(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)

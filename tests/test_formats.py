@@ -1518,6 +1518,44 @@ def test_text_of_another_encoding_is_refused_with_a_way_out(tmp_path, name, enco
     assert (sorted(graph.labels), graph.weights.tolist()) == (["B", "Göteborg"], [5])
 
 
+def test_a_plain_file_that_counts_from_1_is_read_as_its_error_says(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("4 3\n1 2 5\n2 3 5\n4 1 5\n")
+    with pytest.raises(FormatError, match="or leave out its first line") as error:
+        shortest_paths(path)
+    graph = eval(re.search(r"Say (.*?) if", str(error.value))[1])
+    assert (list(graph.labels), graph.n) == ([1, 2, 3, 4], 4)
+
+
+def test_a_row_of_other_width_is_shown_as_it_stands(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('from,to,km\n"A,B",5\n')
+    with pytest.raises(FormatError, match="got 2: 'A,B,5'"):
+        read(path)
+    path.write_text("sep=;\nfrom;to;km\nA;B;5\n")  # for Excel
+    with pytest.raises(FormatError, match=r"'from,to,km'\. Leave out what stands above it"):
+        read(path)
+
+
+def test_the_weight_that_an_error_suggests_is_a_number_that_counts(tmp_path):
+    path = tmp_path / "pathways.txt"
+    path.write_text("pathway_id,from_stop_id,to_stop_id,pathway_mode,stairs,up\n1,A,B,1,x,60\n2,B,C,1,y,30\n")
+    with pytest.raises(FormatError, match="Say weight='up', or") as error:
+        read(path)
+    assert read(path, weight=re.search(r"Say weight='(.*?)'", str(error.value))[1]).weights.tolist() == [60, 30]
+
+
+@pytest.mark.parametrize("attributes", [{"km": 3}, {"km": 3, "name": "x y"}, {}])
+def test_what_networkx_writes_by_default_has_a_way_out(tmp_path, attributes):
+    path = tmp_path / "a.edgelist"
+    nx.write_edgelist(nx.Graph([("A", "B", attributes)]), path)
+    with pytest.raises(FormatError, match="NetworkX's attributes") as error:
+        read(path)
+    graph = eval(re.search(r"Say (.*?), with", str(error.value))[1], {"apsp": apsp, "networkx": nx})
+    assert (graph.n, graph.directed, graph.weights is None) == (2, False, not attributes)
+    assert read(path, weight=None).n == 2
+
+
 @pytest.mark.parametrize("text", ['{"A": {"B": 3}, "A": {"C": 4}}', '{"A": {"B": 3, "B": 4}}'])
 def test_keys_of_json_are_distinct(text):
     """Of two equal ones json.loads keeps the last, and edges are lost."""

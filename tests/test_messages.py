@@ -1,7 +1,9 @@
 """Errors: text as a weight names attribute and edge; whatever came is abbreviated in every message."""
 
 import ast
+import importlib
 import io
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -189,3 +191,10 @@ def test_raised_messages_abbreviate_what_came(package):
                     and kind.endswith("Error")
                 ]
     assert not bare
+
+
+def test_without_pytorch_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "semiring.torch", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"PyTorch is required\. Install it: `pip install torch`"):
+        importlib.import_module("semiring.torch")

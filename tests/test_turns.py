@@ -128,6 +128,7 @@ def test_u_turns_but_in_dead_ends():
         ({("A", "X", "C"): 1}, VertexError, "'X'"),
         ({("A", "D", "C"): 1}, VertexError, "'A' → 'D' → 'C'"),
         ({("A", "B", "D", "B"): 1}, VertexError, "'A' → 'B' → 'D' → 'B'"),
+        ({("A", "B", "C"): True}, DomainError, "costs must be numbers, inf to forbid, got"),  # forbidden, or one of 1?
         ([("A", "B", "C", "x")], DomainError, "costs must be numbers, inf to forbid, got"),
         ([("A", "B", "C", -np.inf)], DomainError, "costs"),
         ([("A", "B", "C", 1), ("A", "B", "C", 2)], DomainError, "one cost, got two for 'A' → 'B' → 'C'"),
@@ -456,3 +457,10 @@ def test_new_turns_of_a_part_with_quantities():
         wanted = shortest_paths(graph, turns=first | second, u_turns=np.inf, **options)
         for of in (None, "a"):
             np.testing.assert_array_equal(r.table(of=of), wanted.table(of=of))
+
+
+@pytest.mark.parametrize("u_turns", [False, np.True_])
+def test_whether_one_may_turn_back_is_said_by_a_cost(u_turns):
+    """False would be a cost of 0, that is free."""
+    with pytest.raises(DomainError, match="u_turns must be numbers, inf to forbid"):
+        shortest_paths([("A", "B", 1), ("B", "C", 1)], u_turns=u_turns)

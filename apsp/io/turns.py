@@ -146,9 +146,9 @@ def _label(text: str, labels: Labels) -> Any:
 
 def _costs(values: Sequence[Any], what: str) -> np.ndarray:
     """Costs as float64; DomainError unless they are numbers, or inf."""
-    plain = isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
+    plain, no_cost = isinstance(values, np.ndarray) and values.dtype.kind in "iuf", (bool, np.bool_, type(None))
     try:
-        found = np.array(values if plain else [math.nan if x is None else float(x) for x in values], float)
+        found = np.array(values if plain else [math.nan if isinstance(x, no_cost) else float(x) for x in values], float)
     except (TypeError, ValueError):
         found = np.array([math.nan])
     if not (found > -math.inf).all():

@@ -4,6 +4,38 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "one-way-to-write-an-integer",
+        "apsp/io/formats/tables.py",
+        "if known != name and float(name).is_integer()",
+        "if known != name and False",
+        "tests/test_formats.py::test_an_integer_is_written_in_one_way",
+        "2 and 2.0 in one table of numbers are two vertices.",
+    ),
+    Mutant(
+        "json-keys",
+        "apsp/io/formats/json.py",
+        "if len(found) < len(pairs):",
+        "if not pairs and found:",
+        "tests/test_formats.py::test_keys_of_json_are_distinct",
+        "Edges under a key that an object has twice are lost.",
+    ),
+    Mutant(
+        "command-writes-over-input",
+        "apsp/doors/cli/graphs.py",
+        "if name not in _WRITTEN and place in written:",
+        "if name in _WRITTEN and place not in written:",
+        "tests/test_cli.py::test_what_is_read_is_not_written_over",
+        "apsp solve g.csv --output g.csv replaces the graph.",
+    ),
+    Mutant(
+        "truth-among-weights",
+        "apsp/io/graph/edge_lists.py",
+        "if not _TRUTH.isdisjoint(map(type, listed)):",
+        "if kind == 'b':",
+        "tests/test_graph.py::test_truth_values_among_weights_are_refused_with_a_way_out",
+        "False beside numbers is an edge of weight 0.",
+    ),
+    Mutant(
         "long-tables-names",
         "semiring/host/text.py",
         'return [f"{x // 10**k}.{x % 10**k:0{k}d}" if k else str(x) for x, k in pairs]',

@@ -27,11 +27,7 @@ _WRITTEN = ("output", "target", "predecessors", "next_hops", "plot", "json_file"
 
 
 def read(file: str, options: Fields) -> Graph:
-    """The graph in a file or on standard input; removes reading options from `options`.
-
-    UsageError if the command would write over a file that it reads.
-    """
-    _refuse_writing_over_input()
+    """The graph in a file or on standard input; removes reading options from `options`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         graph = _read_by_options(file, options)
@@ -86,6 +82,7 @@ def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
 
     from ...io import formats
 
+    _refuse_writing_over_input()
     formats.check_output(output, format=format)
     graph = make()
     formats.write(graph, output, format=format)
@@ -148,10 +145,11 @@ def read_vertices(graph: Graph, table: Path | None, options: Fields, ends: tuple
 
 
 def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
-    """Refuse early an output that cannot be written."""
+    """Refuse early an output that cannot be written, or would replace what is read."""
     if path is not None:
         from ...io.saving import check_output
 
+        _refuse_writing_over_input()
         check_output(path, suffixes)
 
 

@@ -91,8 +91,9 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     for line, row in rows:
         if len(row) != len(names):
             what = "the header's" if skipped else "the first row's"
-            shown = show(",".join(row))
-            raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line)
+            shown = show(",".join(_unmarked(row)))
+            way = " Leave out what stands above it." if names_ends(row) else ""
+            raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.{way}", line)
     table = Table(
         source, names, header, of_rows([row for _, row in rows[skipped:]]), lambda row: rows[row + skipped][0],
         _unmarked,

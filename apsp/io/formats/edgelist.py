@@ -21,6 +21,8 @@ from .tables import of_fields
 from .tokens import as_number, show
 
 _COMMENT = re.compile(r"#[^\n]*")
+#: A first line `A B {'km': 3}`, as `networkx.write_edgelist` writes it.
+_ATTRIBUTES = re.compile(r"\A\s*[^\s#]+[^\S\n]+\S+[^\S\n]+\{[^\n]*\}")
 
 
 def sniff(head: bytes) -> bool:
@@ -43,6 +45,13 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """An edge a line, by header or chosen columns."""
     if "--END--" in source.text and named.END.search(source.text):
         return named.read(source).having(weighted=reading.weight is not None)
+    attributes = _ATTRIBUTES.search(source.text) if reading.weight is not None else None
+    if attributes:
+        raise source.error(
+            f"a weight must be a number, got NetworkX's attributes in {show(attributes[0])}. Say apsp.as_graph("
+            f"networkx.read_edgelist({str(source.path)!r})), with create_using=networkx.DiGraph for a directed graph, "
+            "or weight=None for unweighted edges."
+        )
     return of_fields(source, _without_comments(source) if "#" in source.text else source.text, reading)
 
 

@@ -35,7 +35,8 @@ def read(source: Source, *, base: int = 0) -> Graph:
     """The edges that the first line counts, between vertices base … base + n − 1."""
     header, line, body = first_line(source.lines)
     n, m = counts(source, header, "the first line, two counts,", "n m", line)
-    hint = " A file that counts from 1 needs base=1." if base == 0 else ""
+    way = f" Say apsp.read({str(source.path)!r}, base=1) if it counts from 1, or leave out its first line."
+    hint = way if base == 0 else ""
     return numbered(source, body, n, m, shape="i j w", widths=(2, 3), base=base, hint=hint)
 
 

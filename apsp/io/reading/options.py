@@ -61,7 +61,7 @@ def lists_columns(data: Mapping[Any, Any]) -> bool:
 #: Rows of edges, for square tables that may be matrices or edges.
 EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
 #: Columns of codes and identifiers, never weights.
-CODES = ("transfer_type", "pathway_mode", "id", "edge_id", "edgeid", "eid", "fid", "osmid", "key")
+CODES = ("transfer_type", "pathway_id", "pathway_mode", "id", "edge_id", "edgeid", "eid", "fid", "osmid", "key")
 #: Tables without edges, by identifying columns: the meaning of a row, and advice.
 TIMETABLE = {
     ("trip_id", "stop_id", "stop_sequence"): (
@@ -193,7 +193,8 @@ def _weight(
         telling += [k for k in others if k not in telling and _could_be_weight(names[k]) and numeric(k)]
     if len(telling) != 1:
         found = "none is called " + ", ".join(WEIGHTS) if not telling else "more than one of them could be it"
-        example = names[telling[0] if telling else others[0]]
+        likely = (k for k in others if numeric(k) and folded(names[k]) not in CODES)
+        example = names[telling[0] if telling else next(likely, others[0])]
         raise refuse(
             f"which column holds the weight must be clear, got {listed}, and {found}. "
             f"Say weight={came(example)}, or weight=None for unweighted edges."
