@@ -691,6 +691,8 @@ def test_every_command_that_reads_takes_the_same_words(tmp_path):
 
 def test_bad_input_is_one_line_and_2(six, two, tmp_path):
     assert "No such file" in bad(2, "solve", tmp_path / "missing.gr")
+    (tmp_path / "empty").mkdir()
+    assert bad(2, "solve", tmp_path / "empty").endswith("got a folder of 0. Name a file.\n")
     (tmp_path / "broken.gr").write_text("p sp 2 1\na 1 x 3\n")
     assert "broken.gr:2:" in bad(2, "solve", tmp_path / "broken.gr")
     assert "broken.gr:2:" in bad(2, "reach", tmp_path / "broken.gr")

@@ -668,6 +668,13 @@ class TestExported:
         np.testing.assert_array_equal(as_dense(again, boolean)[np.ix_(there, there)], expected)
 
 
+def test_columns_of_one_name_are_refused():
+    frames = pytest.importorskip("pandas")
+    table = frames.DataFrame([[1, 2, 3.0, 4.0]], columns=["from", "to", "weight", "weight"])
+    with pytest.raises(FormatError, match=r"columns whose names differ, got: .*'weight' 2 times\. Rename or drop some"):
+        as_graph(table)
+
+
 def test_parallel_edges_meet_by_the_semiring():
     graph = Graph.from_edges([("a", "b", 3), ("a", "b", 5), ("a", "c", INF)])
     assert graph.to_scipy().toarray().tolist() == [[0, 3, 0], [0, 0, 0], [0, 0, 0]]

@@ -89,6 +89,8 @@ def test_ways_of_openstreetmap_and_pgrouting(tmp_path):
     by_way = [*ref, {"type": "way", "ref": 12, "role": "via"}, {"type": "way", "ref": 13, "role": "to"}]
     extract = {"elements": [banned, {"members": by_way, "tags": {"restriction": "no_u_turn"}}, {"members": ref}]}
     assert shortest_paths(ROADS, turns=extract, ways=ways).distance("A", "C") == np.inf
+    with pytest.raises(VertexError, match=r"must follow ways of the graph, got 10 → 99, and no such"):
+        shortest_paths(ROADS, turns={"path": [[10, 99]]}, ways=[10, 11, 12, 13, 14])
     (tmp_path / "r.json").write_text(json.dumps(extract))
     assert shortest_paths(ROADS, turns=tmp_path / "r.json", ways=ways).distance("A", "C") == np.inf
     for path in ([10, 12, 13], "{10,12,13}"):
@@ -166,7 +168,7 @@ def test_gaps_and_floats_in_tables_of_ways():
     for given in (rows, rows | {"restriction": ["no_left_turn", "no_right_turn"]}):
         r = shortest_paths(ROADS, turns=given, ways=[10, 11, 12.0, "13", 14])
         assert (r.distance("A", "C"), r.distance("B", "C"), r.distance("A", "D")) == (np.inf, 1, 2)
-    with pytest.warns(AmbiguityWarning, match=r"1 that hold at some times") as warned:
+    with pytest.warns(AmbiguityWarning, match=r"1 that are neither no_… nor only_…") as warned:
         shortest_paths(ROADS, turns={"from": ["A"], "via": ["B"], "to": ["C"], "restriction": [None]})
     assert warned[0].filename == __file__
 

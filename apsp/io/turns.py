@@ -254,7 +254,8 @@ class _Streets:
     def _row(self, names: Sequence[Any], inner: Sequence[int], kind: Any) -> list[Walk]:
         """The walks that a row lists, or all others where they alone may follow; names at `inner` are vertices."""
         if kind is not None and not re.fullmatch("(no|only)_[a-z_]+", kind):
-            self.left["hold at some times or for some vehicles"] += 1
+            conditional = "=" in kind or "@" in kind
+            self.left["hold at some times or for some vehicles" if conditional else "are neither no_… nor only_…"] += 1
             return []
         try:
             if len(names) < self.least:
@@ -301,4 +302,5 @@ class _Streets:
         if len(names) < self.least:
             of = "three vertices" if self.least > 2 else "two ways"
             return VertexError(f"turns: a turn must have {of} or more, got {shown or 'none'}.")
-        return VertexError(f"turns: a turn must follow edges of the graph, got {shown}, and no such. Leave it out.")
+        of = "edges" if self.ways is None else "ways"
+        return VertexError(f"turns: a turn must follow {of} of the graph, got {shown}, and no such. Leave it out.")

@@ -254,7 +254,8 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     elif times and all(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
         times, unit = _of_texts(times)
     for task, time in zip(names, times, strict=True):
-        if not hasattr(time, "__float__") or getattr(time, "dtype", np.dtype(float)).kind not in "biuf":
+        numeric = hasattr(time, "__float__") and getattr(time, "dtype", np.dtype(float)).kind in "iuf"
+        if isinstance(time, bool) or not numeric:
             raise DTypeError(
                 f"critical_path: durations must be numbers, got {came(time)} for {came(task)}. Choose a unit."
             )

@@ -105,7 +105,7 @@ def ending(error: BaseException) -> Ending | None:
     if isinstance(error, OSError) and error.filename is not None:
         if error.errno == errno.EPIPE:
             return Ending("", BROKEN_PIPE)
-        return Ending(f"{error.filename}: {error.strerror}.", code)
+        return Ending(f"{error.filename}: {str(error.strerror).rstrip('.')}.", code)
     default = {INTERRUPTED: "interrupted.", MISSING: "out of memory."}.get(code, repr(error))
     return Ending(" ".join(str(error).split()) or default, code)
 

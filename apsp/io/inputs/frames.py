@@ -68,7 +68,10 @@ class _Table:
             frame: Any = nw.from_native(source)
             frame = frame.collect() if hasattr(frame, "collect") else frame
         except Exception as error:  # library errors: duplicate columns, a failing query
-            raise FormatError(self.kind, None, f"must be a table that narwhals can read, got: {error}") from error
+            said = " ".join(str(error).split())
+            raise FormatError(
+                self.kind, None, f"must be a table of columns whose names differ, got: {said}. Rename or drop some."
+            ) from error
         self.columns = list(frame.iter_columns())
         self.names: list[Any] = list(frame.columns)
         self.height = len(frame)
