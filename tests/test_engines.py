@@ -440,7 +440,7 @@ def test_random_distances_about_the_end_of_32_bits(engine, directed):
 
 @pytest.mark.parametrize("engine", ["elimination", "searches", "scipy"])
 def test_a_long_path_is_wider_than_a_lattice(engine):
-    """Of so many vertices distances are expected to fit, and do not."""
+    """A path of as many vertices as make a fit likely, whose distances do not fit."""
     n, far = 10_000, FAR // 2_000
     r = shortest_paths(Graph.from_arrays(range(n - 1), range(1, n), [far] * (n - 1), n=n), engine=engine)
     assert (r.dtype, r.distance(0, n - 1)) == ("int64", (n - 1) * far)

@@ -53,7 +53,7 @@ class Written(NamedTuple):
 
     @classmethod
     def of(cls, options: Fields) -> Written:
-        """Those of the options, which they leave, checked against one another."""
+        """Take the files out of the options; UsageError if they contradict one another."""
         files = cls(*(options.pop(name) for name in cls._fields))
         if files.output_format is not None and files.output is None:
             raise click.UsageError("solve: --output-format is how --output is written. Give both.")
