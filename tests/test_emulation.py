@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -635,6 +636,23 @@ def test_ctrl_c_ends_it_and_the_program(tmp_path):
         raise AssertionError(f"{children} run on")
     finally:
         process.kill()
+
+
+def test_ctrl_c_while_the_program_starts_ends_it(monkeypatch, tmp_path):
+    """It runs by then, and nobody has it: SIGINT comes before its process is returned."""
+    made = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            made.append(self.pid)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(emulated.subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        emulated._ended(["sleep", "60"], 60)
+    assert made
+    assert not alive(str(made[0]))
 
 
 def test_it_is_among_the_public_names():

@@ -18,12 +18,14 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...host.errors import AlgebraError, DeviceError, FormatError
+from ...host.signals import undisturbed
 from ...host.spelling import came
 from ..cuda import cache
 from .translation import for_device, misplaced, translated, without_comments
@@ -153,14 +155,18 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
 
 def _ended(command: list[str], limit: float) -> int | None:
     """Exit code of a program, None after `limit` seconds; processes that it began end with it."""
-    with subprocess.Popen(command, stdout=2, start_new_session=True) as process:  # its answers are the report's
-        try:
-            return process.wait(limit)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
+    begun: list[subprocess.Popen[str]] = []
+    start = partial(subprocess.Popen, command, stdout=2, start_new_session=True)  # its answers are the report's
+    try:
+        undisturbed(lambda: begun.append(start()))  # Ctrl-C finds it, or none
+        return begun[0].wait(limit)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        for process in begun:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _compile(text: str, path: Path, program: Path, macros: str) -> str:
