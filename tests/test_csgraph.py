@@ -703,7 +703,7 @@ def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch)
     made = remembered.of(own.tails, mine, own.n)
     assert remembered.of(own.tails, mine, own.n) is made
     assert (remembered.spent(mine), remembered.spent(others)) == (inf, 0)
-    remembered.spend(mine, 1.0)  # what is known costs nothing more
+    remembered.spend(mine, 1.0)  # no charge for a cached structure
     assert remembered.spent(mine) == remembered.spent(mine, lines=1) == inf
     remembered.spend(mine, 1.0, lines=16)  # searches from 16 vertices were faster
     assert [remembered.spent(mine, lines) for lines in (4, 16, 17, inf)] == [0, 0, inf, inf]

@@ -1558,7 +1558,7 @@ def test_what_networkx_writes_by_default_has_a_way_out(tmp_path, attributes):
 
 @pytest.mark.parametrize("text", ['{"A": {"B": 3}, "A": {"C": 4}}', '{"A": {"B": 3, "B": 4}}'])
 def test_keys_of_json_are_distinct(text):
-    """A key that stands twice, of which json.loads keeps the last, so that edges are lost."""
+    """Duplicate key of a JSON object: json.loads keeps the last value, and edges would be lost."""
     with pytest.raises(FormatError, match=r"'[AB]' twice in one object"):
         read(io.BytesIO(text.encode()), format="json")
 

@@ -49,7 +49,10 @@ def test_super_blocks_stream_from_a_store(tmp_path, n):
     store = TileStore.create(tmp_path / "t", A.shape, A.dtype, block=2)
     store.put(A)
     seen, told, ops = [], [], Reference(case)
-    report = lambda *at: told.append(at)  # noqa: E731
+
+    def report(*at):
+        told.append(at)
+
     streaming.closure(InStore(store), ops, Cut(4, 2, 2, 2, 0), after=seen.append, callback=report)
     np.testing.assert_array_equal(store[:], cases.closure(case, A))
     assert seen == list(pivots(n, 4))

@@ -256,7 +256,7 @@ def _equal_rows(at: np.ndarray, begin: np.ndarray, width: np.ndarray, *entries: 
 
 
 def _short(x: np.ndarray) -> np.ndarray:
-    """The 32 bits of float64, equal where they are; itself unless float32 holds it."""
+    """Bits of the numbers in float32 if it holds all of them exactly, to be sorted as integers; else the numbers."""
     with np.errstate(over="ignore"):
         found = x.astype(np.float32) + np.float32(0)  # −0 is 0
     return found.view(np.uint32) if (found == x).all() else x

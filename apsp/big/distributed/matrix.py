@@ -158,7 +158,7 @@ class DistributedMatrix:
 
     @classmethod
     def from_source(cls, source: Source, *, world: World, block: int | None = None, unit: int = 1) -> DistributedMatrix:
-        """The matrix of a source, of which each rank reads its part; parts are cut at multiples of `unit`, too."""
+        """Distribute the matrix of a source: each rank reads its part, cut at multiples of `unit`, too."""
 
         def work(comm: Comm) -> tuple[Backend, Array, Layout]:
             ops = bind(source.semiring, source.dtype, device=world.device, **world.options)

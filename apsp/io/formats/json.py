@@ -55,7 +55,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; ValueError for a key that it has twice, of which the last would count."""
+    """JSON object of key-value pairs; ValueError for a duplicate key, whose last value alone would count."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

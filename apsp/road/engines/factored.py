@@ -221,7 +221,7 @@ class Eliminated(Engine):
         return self.elimination.nbytes + (0 if self.hubs is None else self.hubs.nbytes)
 
     @property
-    def workspace(self) -> int:  # type: ignore[override]
+    def workspace(self) -> int:  # type: ignore[override] # a value in the base class
         """A panel per thread."""
         return 0 if self.device != "cpu" else self.elimination.workspace
 
@@ -256,12 +256,12 @@ class Eliminated(Engine):
         return self.hubs, LOOKED_UP + PASSED * self.elimination.cost.height
 
     def entry(self, i: int, j: int) -> Scalar:
-        """By labels, or two climbs that meet."""
+        """Distance by hub labels, else by two climbs that meet."""
         found = (self.hubs or self.elimination).entry(i, j)
         return found if self.potential is None else self._restored(np.array([found]), i, j)[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """By labels, or climbs that meet and sweeps along root paths, unless rows are faster."""
+        """Distances by hub labels, else by climbs that meet and sweeps along root paths; by rows where faster."""
         if self.pairs_on_device is not None:
             return self.pairs_on_device.entries(i, j)
         sources, targets = (np.count_nonzero(np.bincount(x.ravel(), minlength=1)) for x in (i, j))
@@ -272,7 +272,7 @@ class Eliminated(Engine):
         return super().entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """By entries if few, else by climbs and sweeps along the root paths of these vertices."""
+        """Submatrix by entries if few, else by climbs and sweeps along the root paths of these vertices."""
         if self.pairs_on_device is not None:
             step = max(1, AT_ONCE // max(1, len(j)))
             parts = [self.pairs_on_device.entries(i[k : k + step, None], j) for k in range(0, len(i), step)]
