@@ -569,6 +569,46 @@ def test_negative_edges_and_negative_cycles(cp):
             closure_of(cp.asarray(A), schedule=schedule)
 
 
+def test_a_closure_begun_by_an_earlier_decision(cp):
+    """Which the survey, awaited afterwards, refutes: entries of another sign, none that are allowed, no closure."""
+    rng, n = np.random.default_rng(5), 70
+    A = rng.integers(1, 50, (n, n)).astype(np.float32)
+    A[rng.random((n, n)) < 0.8] = np.inf
+    potential = rng.integers(-60, 60, n)
+    signed = (A + potential[:, None] - potential).astype(np.float32)  # without negative cycles
+    cycle, damaged = A.copy(), A.copy()
+    cycle[3, 4], cycle[4, 3], damaged[5, 6] = -9, 8, np.nan
+    expected = {}
+    for name, X in (("A", A), ("signed", signed)):
+        expected[name] = X.copy()
+        np.fill_diagonal(expected[name], 0)
+        for k in range(n):
+            expected[name] = np.minimum(expected[name], expected[name][:, [k]] + expected[name][k])
+    for _ in range(2):
+        for name, X in (("A", A), ("A", A), ("signed", signed), ("A", A)):
+            np.testing.assert_array_equal(apsp.closure(cp.asarray(X)).get(), expected[name])
+        with pytest.raises(DomainError, match="nan"):
+            apsp.closure(cp.asarray(damaged))
+        with pytest.raises(apsp.NegativeCycleError):
+            apsp.closure(cp.asarray(cycle))
+
+
+@pytest.mark.parametrize("semiring", ["plus_times", "log_plus"])
+def test_a_sum_begun_by_an_earlier_decision(cp, semiring):
+    """Convergent, then divergent, then convergent again."""
+    n = 200
+    X = np.random.default_rng(6).random((n, n)) / n
+    for factor in (0.5, 0.7, 3.0, 0.5):
+        A = (X * factor).astype(np.float32)
+        given = cp.asarray(A if semiring == "plus_times" else np.log(A))
+        if factor > 1:
+            with pytest.raises(DivergenceError):
+                apsp.closure(given, semiring)
+            continue
+        found, expected = apsp.closure(given, semiring).get(), np.linalg.inv(np.eye(n) - A.astype(np.float64))
+        np.testing.assert_allclose(found if semiring == "plus_times" else np.exp(found), expected, rtol=1e-4)
+
+
 def test_work_goes_to_the_callers_stream(cp):
     case = next(c for c in cases.CASES if str(c) == "min_plus-float32")
     ops = bind(case.semiring, case.dtype, device="cuda")

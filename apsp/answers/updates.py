@@ -122,10 +122,14 @@ def update(
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")
         new = M if alone else M.copy(order="C")
 
+        written = False  # whether A is, with D
+
         def change(step: Step) -> int:
+            nonlocal written
             found = step()
             if found >= 0:
                 put(W, entries)
+                written = True
             return found
 
         both = (lambda step: undisturbed(partial(change, step))) if alone else call  # D and A, or neither
@@ -140,10 +144,10 @@ def update(
             put(W, entries)
 
         if overwrite:
-            if new is M:
-                put(W, entries)  # one, unless it is written already
-            else:
+            if new is not M:
                 undisturbed(write)
+            elif not written:
+                put(W, entries)
             return D, A
         changed = W.copy(order="C")
         put(changed, entries)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semiring.algebra.dtypes import SCALARS
-from semiring.algebra.survey import fast, survey
+from semiring.algebra.survey import fast, survey, surveys
 from semiring.host.devices import current, is_plain
 from semiring.host.errors import DivergenceError
 from semiring.host.memory import LEAST, granted
@@ -27,6 +27,7 @@ from .log import report_plan
 from .plans import Plan
 from .question import Question
 from .solve import conversions, run
+from .wants import Wants
 
 #: Largest matrix in entries, on the host and on a GPU: of fewer than MANY vertices, one pivot block, or sums.
 ENTRIES, ON_DEVICE = MANY * MANY - 1, 1 << 24
@@ -56,26 +57,43 @@ def repeat(question: Question) -> tuple[Array, Plan] | None:
     n, on_host = len(A), type(A) is np.ndarray
     if wants.overwrite and not (on_host and A.flags.c_contiguous and A.flags.writeable):
         return None
-    sums = None if semiring.idempotent or on_host else series.sums(A, semiring)
-    seen = survey(A, semiring, where=wants.where, null_undeclared=wants.nulls is None)
+    sums = ahead = None
+    if on_host:
+        seen = survey(A, semiring, where=wants.where, null_undeclared=wants.nulls is None)
+    else:  # the device begins with the only decision there is while its survey is waited for
+        sums = None if semiring.idempotent else series.sums(A, semiring)
+        looks = surveys((A,), semiring, where=wants.where, null_undeclared=wants.nulls is None)
+        ahead = _closed(A, next(iter(decided.values())), wants, wait=False) if len(decided) == 1 else None
+        (seen,) = looks()
     decision = decided.get(fast(seen, semiring, A.dtype, n))
     examined = may_diverge(semiring, seen, n)
     if decision is None or seen.ambiguous or (examined and (semiring.idempotent or wants.overwrite)):
         return None
     plan, ops = decision
-    if (plan.beside_bytes > LEAST or not on_host) and not granted(plan.beside_bytes, plan.device):
-        return None
     try:
         if examined:
             series.precaution(A, semiring, seen, sums)
         report_plan(plan)
-        D = ops.upload(A, copy=not wants.overwrite)
-        run(plan, D, ops, wants, wait=not examined)
+        D = _closed(A, decision, wants, wait=not examined) if ahead is None else ahead
+        if D is None:
+            return None
         if examined:
             series.check(D, semiring, seen)
+        elif ahead is not None:
+            ops.synchronize()
     except DivergenceError:  # the full computation explains it
         return None
     return D, plan
+
+
+def _closed(A: Array, decision: Decision, wants: Wants, *, wait: bool) -> Array:
+    """The closure of A by a decision, awaited or not; None if memory is short."""
+    plan, ops = decision
+    if (plan.beside_bytes > LEAST or plan.device != "cpu") and not granted(plan.beside_bytes, plan.device):
+        return None
+    D = ops.upload(A, copy=not wants.overwrite)
+    run(plan, D, ops, wants, wait=wait)
+    return D
 
 
 def decided(question: Question) -> bool:

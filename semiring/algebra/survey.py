@@ -77,14 +77,16 @@ def off_diagonal(A: Array, value: float, first: tuple[int, ...] = (), counted: i
     return found > on or bool(found and found > _count(A.diagonal(row - column, -2, -1), value))
 
 
-def surveys(arrays: Sequence[Array], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
+def surveys(
+    arrays: Sequence[Array], semiring: Semiring, *, where: str, null_undeclared: bool = False
+) -> Callable[[], list[Survey]]:
     """Begin surveys of arrays of one dtype and device; call the result to wait for all.
 
     Must be waited for before this thread's next survey.
     """
     if all(A.size and not SCALARS[A.dtype].boolean and not isinstance(A, np.ndarray) for A in arrays):
-        return _survey_on_device(arrays, semiring, where)
-    found = [survey(A, semiring, where=where) for A in arrays]
+        return _survey_on_device(arrays, semiring, where, (), null_undeclared)
+    found = [survey(A, semiring, where=where, null_undeclared=null_undeclared) for A in arrays]
     return lambda: found
 
 
