@@ -17,8 +17,7 @@ import numpy as np
 from ..algebra import dtypes
 from ..algebra.records import Semiring
 from ..host.devices import host, module
-from ..host.errors import MemoryNeeded
-from ..host.memory import require
+from ..host.memory import fits
 from ..host.signals import load
 from ..host.types import Array, Scalar
 from ..kernels.backend import device_of
@@ -136,22 +135,16 @@ class _Table:
         floor = 0.0 if not self.slack else float(np.finfo(D.dtype).tiny) if self.relative else self._longest(u, v, w)
         arc = self._arc(u, v, w)
         found = arc.affected(self.slack, floor)
-        if not found or not self._spend(self._cost(len(arc.rows), len(arc.cols))) or not self._fits(arc.workspace):
-            return not found
+        if not found:
+            return True
+        if not self._spend(self._cost(len(arc.rows), len(arc.cols))) or not fits(arc.workspace, self.device):
+            return False
         bound = arc.repair(partial(_part, A, old), threads or default_threads())
         if bound is None or self._leaves(bound):
             return False
         self.write(arc.settle)
         self.found += found
         self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
-        return True
-
-    def _fits(self, needed: int) -> bool:
-        """Whether the bytes are free; a closure asks for its own."""
-        try:
-            require(needed, self.device, where="update", hint="")
-        except MemoryNeeded:
-            return False
         return True
 
     def _cost(self, rows: int, cols: int) -> float:

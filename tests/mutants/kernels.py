@@ -1141,7 +1141,7 @@ MUTANTS = [
     Mutant(
         "updates-without-asking",
         "semiring/dense/changes.py",
-        " or not self._fits(arc.workspace)",
+        " or not fits(arc.workspace, self.device)",
         "",
         "tests/test_updates.py::test_memory_is_asked_for_and_the_matrix_closed_anew_where_it_lacks",
         "What an update holds is allocated without a question.",

@@ -25,8 +25,9 @@ HINT = "Multiply in parts, or give a mask."
 MOST = CALL >> 1
 #: Most columns for a direct table, with one slot each, if products are as many.
 DIRECT = 1 << 22
-#: Mean products per row up to which counting is skipped and capacity is one entry per product.
-NARROW = 8
+#: Mean products per row up to which counting is skipped, and capacity is one entry per product, of which most is never
+#: touched.
+NARROW = 64
 #: Multiplier of Fibonacci hashing, 2³² / φ (Knuth, volume 3, section 6.4).
 FACTOR = 0x9E3779B1
 
@@ -107,8 +108,8 @@ def multiply(
     parts = cuts(begins, count, MOST if gain(kind) > 1 else MOST >> 3)
     workers = min(count, max(1, len(parts)))
     a, b, counts = _letter(A.indices), _letter(B.indices), np.zeros(rows, np.int64)
-    size = total
-    if counted := total > NARROW * rows:
+    size, each = total, index.itemsize + kind.itemsize
+    if counted := total > NARROW * rows or not memory.fits(total * each):
         memory.require(workers * table.bytes(index, rows), where=where, hint=HINT)
         tables = [table.made(index, rows) for _ in range(workers)]
         counting = machine_code(positions.count_entries, None, f"l{a}l{b}l{b}ii{_letter(tables[0][0])}{b}lii").call
@@ -121,25 +122,30 @@ def multiply(
 
         run(measure, parts, count)
         size = int(counts.sum())
-    memory.require(workers * table.bytes(index, size) + size * (index.itemsize + kind.itemsize), where=where, hint=HINT)
+    memory.require(workers * table.bytes(index, size) + size * each, where=where, hint=HINT)
     tables = [table.made(index, size) for _ in range(workers)]
     indices, data = np.empty(size, index), np.empty(size, A.data.dtype)
     call = machine_code(entries.multiply_rows, kind, f"l{a}il{b}il{b}ii{_letter(tables[0][0])}{b}l{b}iiii").call
     if counted:
         begins = added_up(counts)
 
+    done = 0  # entries that one worker has written
+
     def compute(worker: int, start: int, stop: int) -> None:
+        nonlocal done
+        free = done if workers == 1 else begins[start]
         call(
             kind.code, A.starts, A.indices, A.data.ctypes.data, B.starts, B.indices, B.data.ctypes.data, *outside,
-            table.factor, table.shift, *tables[worker], counts, indices, data.ctypes.data, begins[start], start, stop,
+            table.factor, table.shift, *tables[worker], counts, indices, data.ctypes.data, free, start, stop,
         )  # fmt: skip
+        done += int(counts[start:stop].sum()) if workers == 1 else 0
 
     run(compute, parts, count)
     if counted:
         return begins, indices, data
     starts = added_up(counts)
-    for array in (indices, data):  # close the gaps between parts
-        for start, stop in parts:
+    for array in (indices, data):
+        for start, stop in parts if workers > 1 else ():  # close the gaps between parts
             source, to, end = (array.itemsize * int(x) for x in (begins[start], starts[start], starts[stop]))
             memmove(array.ctypes.data + to, array.ctypes.data + source, end - to)
         array.resize(int(starts[-1]), refcheck=False)

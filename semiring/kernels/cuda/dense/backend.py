@@ -12,7 +12,7 @@ import numpy as np
 
 from ....algebra import dtypes
 from ....host import memory
-from ....host.errors import DivergenceError, DTypeError, MemoryNeeded, ShapeError, star_without_value
+from ....host.errors import DivergenceError, DTypeError, ShapeError, star_without_value
 from ....host.types import Array
 from ...contract import Backend, ConcurrentQueue, Stopwatch, by_halves
 from .. import algebra, gpu, transfer
@@ -263,9 +263,7 @@ class CudaBackend(Launches, Backend):
         if n <= self.limits.one_launch or (found and matrix.aligned(found, size)):
             return A
         width = -(-n * size // 16) * 16 // size
-        try:
-            memory.require(m * width * size, "cuda", where="closure", hint="Use a smaller dtype.")
-        except MemoryNeeded:
+        if not memory.fits(m * width * size, "cuda"):
             return A
         copy = cupy.empty((m, width), self.dtype)[:, :n]
         self.copy(copy, A)
