@@ -299,11 +299,11 @@ def checked_sparse(source: Array, *, where: str) -> Array:
     return same
 
 
-def consistent(A: Array, *, indices: bool = True) -> bool:
-    """Whether A is a well-formed csr matrix: its arrays aligned, contiguous, native, its pointers in order.
+def consistent(A: Array, *, indices: bool = True, pointers: bool = True) -> bool:
+    """Whether A is a well-formed csr matrix: its arrays aligned, contiguous, native, of matching lengths.
 
-    With `indices`, also whether these are in range. A is not changed, and nothing is cached in it. If False,
-    `checked_sparse` decides.
+    With `indices` and `pointers`, also whether these are in range and in order. A is not changed, and nothing is cached
+    in it. If False, `checked_sparse` decides.
     """
     if getattr(A, "format", None) != "csr" or len(A.shape) != 2:
         return False
@@ -320,7 +320,7 @@ def consistent(A: Array, *, indices: bool = True) -> bool:
     # Unsigned, negative indices are too large.
     if indices and len(heads) and np.maximum.reduce(heads.view(f"u{heads.itemsize}")) >= columns:
         return False
-    return bool(np.logical_and.reduce(start[1:] >= start[:-1]))
+    return not pointers or bool(np.logical_and.reduce(start[1:] >= start[:-1]))
 
 
 def refuse_padding(source: Array, where: str) -> None:

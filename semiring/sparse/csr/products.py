@@ -225,17 +225,18 @@ def _with_vector(
 
 
 def _on_host(A: Any, x: np.ndarray, s: Semiring, device: str | None, threads: int | None, where: str) -> Any:
-    if device == "cuda" or not consistent(A, indices=False) or not A.data.flags.writeable:
+    if device == "cuda" or not consistent(A, indices=False, pointers=False) or not A.data.flags.writeable:
         return None
     entries = CSR(A.shape, A.indptr.astype(np.int64, copy=False), A.indices, A.data, A)
-    survey(x, s, where=where)
+    cpu, x, every = load("semiring.kernels.cpu.csr.backend"), np.ascontiguousarray(x), s.domain == (-math.inf, math.inf)
+    if not every or not cpu.finite(x, 0, len(x)):
+        survey(x, s, where=where)
     memory.require(A.shape[0] * x.itemsize, where=where, hint=HINT)
     y = np.empty(A.shape[0], x.dtype)
-    column = load("semiring.kernels.cpu.csr.backend").gather_column
-    finite = column(entries, np.ascontiguousarray(x), y, s, mirrored=True, threads=threads, where=where, looks=True)
-    if finite is None:
+    looked = cpu.gather_column(entries, x, y, s, mirrored=True, threads=threads, where=where, looks=True)
+    if looked is None:
         return None
-    if not finite or s.domain != (-math.inf, math.inf):
+    if not looked or not every:
         survey(A.data, s, where=f"{where}: the stored entries of a sparse matrix")
     return y
 

@@ -69,14 +69,21 @@ class _Table:
         return self.slots * (index_dtype(last).itemsize + bool(self.shift) * index.itemsize)
 
 
-def cuts(starts: np.ndarray, threads: int, most: int = MOST, each: int = 1) -> list[tuple[int, int]]:
-    """Row ranges (start, stop) of about equal work: `each` per entry, or product, before starts[row + 1]."""
+def cuts(
+    starts: np.ndarray, threads: int, most: int = MOST, each: int = 1, parts: int = PARTS
+) -> list[tuple[int, int]]:
+    """Row ranges (start, stop) of about equal work: `each` per entry, or product, before starts[row + 1].
+
+    About `parts` a thread; one of all rows for one thread.
+    """
     rows = len(starts) - 1
+    if threads == 1 and int(starts[-1]) * each + 4 * rows <= most:
+        return [(0, rows)] if rows else []
     grain = max(1, rows >> 12)  # rows per unit of cutting
     units = np.minimum(np.arange(grain, rows + grain, grain), rows)
     work = starts[units] * each + 4 * units  # an empty row costs something, too
     total = int(work[-1]) if rows else 0
-    step = min(most, max(LEAST, total // (PARTS * threads)))
+    step = min(most, max(LEAST, total // (parts * threads)))
     ends = units[np.unique(np.searchsorted(work, np.arange(step, total, step), "left"))].tolist() if rows else []
     return [(i, j) for i, j in pairwise([0, *ends, rows]) if i < j]
 
@@ -204,25 +211,29 @@ def gather(
 def gather_column(
     A: Any, x: np.ndarray, y: np.ndarray, s: Semiring, *, mirrored: bool, threads: int | None, where: str, looks: bool
 ) -> bool | None:
-    """y ← A ⊗ x; None if an index, int32 or int64, is out of range.
+    """y ← A ⊗ x; None if an index or a start, int32 or int64, is out of range or order.
 
     Else with `looks` whether A's entries are finite floats, which are read a second time for it.
     """
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
     column = machine_code(entries.gather_column, kind, f"l{_letter(A.indices)}iiiibii").call
     of_a, of_x, of_y, columns = A.data.ctypes.data, x.ctypes.data, y.ctypes.data, A.shape[1]
-    words, infinity = A.data, 0
-    if looks and SCALARS[A.data.dtype].floating:
-        words = A.data.view(f"i{A.data.itemsize}")
-        infinity = int(np.array(np.inf, A.data.dtype).view(words.dtype))
-        largest = machine_code(entries.largest_magnitude, None, f"{_letter(words)}ii").call
+    looks = looks and SCALARS[A.data.dtype].floating
     seen: list[bool | None] = []
 
     def compute(_: int, start: int, stop: int) -> None:
         if not column(kind.code, A.starts, A.indices, of_a, of_x, columns, of_y, mirrored, start, stop):
             seen.append(None)
-        elif infinity:
-            seen.append(largest(words, A.starts[start], A.starts[stop]) < infinity)
+        elif looks:
+            seen.append(finite(A.data, A.starts[start], A.starts[stop]))
 
-    run(compute, cuts(A.starts, count), count)
-    return None if None in seen else bool(infinity) and all(seen)
+    run(compute, cuts(A.starts, count, parts=2), count)
+    return None if None in seen else looks and all(seen)
+
+
+def finite(x: np.ndarray, start: int, stop: int) -> bool:
+    """Whether entries start … stop − 1 of a vector of floats are finite."""
+    words = x.view(f"i{x.itemsize}")
+    infinity = int(np.array(np.inf, x.dtype).view(words.dtype))
+    largest = machine_code(entries.largest_magnitude, None, f"{_letter(words)}ii").call
+    return bool(largest(words, start, stop) < infinity)

@@ -134,12 +134,17 @@ def gather_column(
     kind: Kind, starts: Array, indices: Array, a: int, x: int, columns: int, y: int, mirrored: bool, start: int,
     stop: int,
 ) -> bool:  # fmt: skip
-    """Entries start … stop − 1 of y ← A ⊗ x, or x ⊗ A if not mirrored; False at an index not below `columns`."""
-    size = itemsize(kind)
+    """Entries start … stop − 1 of y ← A ⊗ x, or x ⊗ A if not mirrored.
+
+    False at an index not below `columns`, or at a start that is less than the one before it, or beyond the entries.
+    """
+    size, count = itemsize(kind), len(indices)
     p = starts[np.uint64(start)]
     for i in range(start, stop):
         total = zero(kind)
         end = starts[np.uint64(i) + np.uint64(1)]
+        if p < 0 or end < p or end > count:
+            return False
         while p < end:
             k = np.uint64(indices[np.uint64(p)])
             if k >= np.uint64(columns):
