@@ -87,7 +87,7 @@ PINNED = {
     "closure, GPU": "0x1.2c3d6f030f9acp-5",
     "elimination": "0x1.07ef02a95bbf4p-5",
     "elimination, GPU": "0x1.2e12700493fd0p-6",
-    "scipy": "0x1.2ebeee38dbbd4p-4",
+    "scipy": "0x1.1b64724fb6360p-5",
     "scipy, breadth-first": "0x1.504c48adeebb3p-6",
     "searches": "0x1.48628a9db2f13p-4",
     "searches, GPU": "0x1.fb83ec3a259a6p-8",

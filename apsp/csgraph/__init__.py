@@ -8,7 +8,7 @@ array([[0., 3., 7.],
 
 These functions have SciPy's signatures, conventions and results, plus `device`, `dtype`, `threads` and `callback`; all
 other names are SciPy's own (differences: docs/scipy-networkx.md). Whatever `method` says, the engine of least predicted
-time computes: dense closure, sparse elimination, or SciPy's Dijkstra.
+time computes: dense closure, sparse elimination, or Dijkstra's algorithm.
 """
 
 from __future__ import annotations

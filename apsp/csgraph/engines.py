@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse.csgraph as scipys
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
@@ -16,6 +15,7 @@ from semiring.host.devices import host
 from semiring.host.memory import require
 from semiring.host.types import Array
 from semiring.kernels.observed import Callback
+from semiring.sparse.dijkstra import dijkstra
 
 from ..road.arcs import SINGLE
 from ..road.convergence.saturation import possible
@@ -64,15 +64,16 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
 
 
 def _is_searched(network: Network, options: Options) -> bool:
-    """Whether SciPy's search by weight answers."""
+    """Whether a search by weight for each source answers."""
     if options.device == "cuda" or options.engine != "auto" or options.callback is not None:
         return False
     return dtypes.SCALARS[network.dtype].floating and network.least >= 0
 
 
 def _searched(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
-    """Rows by SciPy's own call, without an engine about it."""
-    return scipys.dijkstra(network.csr, indices=sources, limit=options.limit).astype(network.dtype, copy=False)
+    """Rows by searches, without an engine about them."""
+    wanted = np.arange(network.n) if sources is None else sources
+    return dijkstra(network.csr, wanted, options.limit).astype(network.dtype, copy=False)
 
 
 def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Array, Wants]:

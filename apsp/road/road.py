@@ -321,7 +321,7 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
     limit = getattr(question.wants.limits, "memory", None)
     free = available(device) if limit is None else limit
     needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
-    way = "Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
+    way = "Ask for some rows, sources=[…]: Dijkstra's algorithm then takes no more than those."
     if limit is not None:
         dense = "" if question.wants.engine == "auto" else ", or take engine='dense', which streams through less"
         way = f"Give more memory=, or leave it out{dense}."

@@ -4,6 +4,38 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "heap-third-child",
+        "semiring/kernels/cpu/sparse/dijkstra.py",
+        "if third < least:",
+        "if third > least:",
+        "tests/test_dijkstra.py::test_distances_are_those_of_a_loop",
+        "Of four children one that is not the least moves up.",
+    ),
+    Mutant(
+        "heap-at-the-limit",
+        "semiring/kernels/cpu/sparse/dijkstra.py",
+        "total <= limit",
+        "total < limit",
+        "tests/test_dijkstra.py::test_distances_are_those_of_a_loop",
+        "A vertex just at the limit is not reached.",
+    ),
+    Mutant(
+        "heap-stays",
+        "semiring/kernels/cpu/sparse/dijkstra.py",
+        "if key[above] <= total:",
+        "if key[above] >= total:",
+        "tests/test_dijkstra.py::test_distances_are_those_of_a_loop",
+        "A vertex that comes nearer stays where it is in the heap.",
+    ),
+    Mutant(
+        "heap-source",
+        "semiring/kernels/cpu/sparse/dijkstra.py",
+        "total, hole, N[u].source",
+        "total, hole, max(X.source, N[u].source)",
+        "tests/test_dijkstra.py::test_distances_are_those_of_a_loop",
+        "A vertex is said to be reached from a source that is farther.",
+    ),
+    Mutant(
         "hubs-unpickled-without-signs",
         "semiring/sparse/hubs.py",
         "nonnegative = self._kind is not choose(self.semiring, self.dtype, False)",

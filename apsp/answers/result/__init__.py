@@ -419,7 +419,7 @@ def shortest_paths(
     Notes
     -----
     For n vertices and m edges: dense closure O(n³) pairs, n² entries; elimination as `semiring.sparse.analyse` counts,
-    and n entries a row requested; SciPy's search O((m + n) log n) a source; breadth-first search O(m + n) a source.
+    and n entries a row requested; Dijkstra O((m + n) log n) a source; breadth-first search O(m + n) a source.
     `plan` gives bytes and seconds. Sources: those of `closure`; Johnson 1977 for negative arcs; Then et al. 2014, "The
     more the merrier", for breadth-first searches.
 

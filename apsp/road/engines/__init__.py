@@ -5,7 +5,7 @@
 | dense       | `Dense`: a finished closure                                               | the matrix           |
 | elimination | `Eliminated`: panels, swept into rows on demand                           | the panels           |
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
-| scipy       | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
+| scipy       | `Searches`: Dijkstra, Johnson, SciPy's breadth-first search               | the edges            |
 | searches    | `Relaxed`: searches by weight from 32 vertices at a time                  | the edges            |
 | essential   | `Dense`: the best arcs of each vertex searched, the others compared       | the matrix           |
 | levels      | `Dense`: few distances, by Boolean products                               | the matrix           |

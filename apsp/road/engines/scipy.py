@@ -1,4 +1,4 @@
-"""Engine: SciPy's searches for few sources: Dijkstra, Johnson for negative arcs, breadth-first for hops."""
+"""Engine: one search after the other for few sources: Dijkstra, Johnson for negative arcs, SciPy's for hops."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from semiring.host.devices import module, on_device
 from semiring.host.spelling import came
 from semiring.host.types import Array, Fields, Matrix
 from semiring.sparse.cycles import Weighted
+from semiring.sparse.dijkstra import dijkstra
+from semiring.sparse.dijkstra import nearest as searched
 
 from .. import estimates, rates
 from ..convergence.saturation import too_far
@@ -42,7 +44,7 @@ STRETCH, PANEL = 0.3, 1 << 27
 
 
 class Searches(Engine):
-    """Rows of distances, each by a SciPy search in float64; nothing is cached.
+    """Rows of distances, each by a search in float64; nothing is cached.
 
     `arcs` are (tails, heads, weights) in the dtype of the distances, or a non-negative float64 CSR matrix; ⊕ of
     `semiring` keeps the least of lengths. `method` is "dijkstra", "johnson" or "breadth-first". `limit` cuts searches
@@ -137,22 +139,19 @@ class Searches(Engine):
         return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=backwards)
 
     def _lengths(self, A: Array, sources: np.ndarray, backwards: bool) -> np.ndarray:
-        from scipy.sparse import csgraph
-
         if self.method == "breadth-first":
             unit = float(self._weights[0]) if len(self._weights) else 1.0
             return np.stack([_levels(A, source) for source in sources.tolist()]) * unit
         if (h := self._potential) is None:
-            # SciPy refuses a negative limit.
-            return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
+            return dijkstra(A, sources, max(self._furthest, 0.0))
         shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
-        return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
+        return dijkstra(A, sources) + (shift if backwards else -shift)
 
 
 def nearest(
     A: Array, wanted: np.ndarray, semiring: Semiring, dtype: np.dtype, limit: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """(which, best) of `Engine.nearest`, by one of SciPy's searches from all of `wanted` at once.
+    """(which, best) of `Engine.nearest`, by one search from all of `wanted` at once.
 
     Parameters
     ----------
@@ -161,37 +160,30 @@ def nearest(
 
     Notes
     -----
-    SciPy's source of a vertex is any of several as near. The first is found along tight arcs, by a pass over all
+    The search's source of a vertex is any of several as near. The first is found along tight arcs, by a pass over all
     arcs for each arc of a path along which sources tie. None after `PASSES`, where `dtype` does not hold a distance,
     and for float32, in which more distances are equal.
     """
-    from scipy.sparse import csgraph
-
     n = A.shape[0]
     if dtype == np.float32 or not len(wanted):
         return None
     sources, positions = np.unique(wanted, return_index=True)
-    D, _, nearest_one = csgraph.dijkstra(
-        A, indices=sources, min_only=True, return_predecessors=True, limit=max(limit, 0.0)
-    )
+    D, nearest_one = searched(A, sources, max(limit, 0.0))
     reached = np.isfinite(D)
     if dtypes.SCALARS[dtype].integer and reached.any() and D[reached].max() >= min(dtypes.SCALARS[dtype].high, 1 << 53):
         return None
-    ranks = np.full(n, len(wanted))
-    ranks[sources] = positions
-    which = np.where(reached, ranks[np.where(reached, nearest_one, 0)], len(wanted))
-    many, heads = np.diff(A.indptr), A.indices
-    tails = np.repeat(np.arange(n), many)
-    between = np.flatnonzero(np.repeat(which, many) < which[heads])  # ties are decided there
-    tied = (D[tails[between]] + A.data[between] == D[heads[between]]).any()
-    tight = np.flatnonzero(reached[tails] & (D[tails] + A.data == D[heads])) if tied else between[:0]
-    tails, heads = tails[tight], heads[tight]
-    for _ in range(PASSES):
+    which = np.append(positions, len(wanted))[nearest_one]  # −1 is the last
+    many = np.diff(A.indptr)
+    tight = np.flatnonzero(np.repeat(D, many) + A.data == D[A.indices])
+    tails, heads = np.repeat(np.arange(n), many)[tight], A.indices[tight]
+    tied = bool((reached[heads] & (which[tails] < which[heads])).any())
+    for _ in range(PASSES if tied else 0):
         before = which.copy()
         np.minimum.at(which, heads, before[tails])
-        if np.array_equal(which, before):
+        tied = not np.array_equal(which, before)
+        if not tied:
             break
-    else:
+    if tied:
         return None
     best = np.full(n, dtypes.zero(semiring, dtype), dtype)
     best[reached] = D[reached]
@@ -291,7 +283,7 @@ def _refuses(question: Question) -> str:
 
 
 def _estimate(question: Question) -> Estimate:
-    """SciPy's searches from every source, or backwards from every target."""
+    """Searches from every source, or backwards from every target."""
     method, near, few = (
         question.once(search),
         question.arcs.near,

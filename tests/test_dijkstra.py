@@ -1,0 +1,70 @@
+"""Dijkstra's algorithm on a heap, one search a source and one from all, against an uncompiled loop."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+from semiring.sparse.dijkstra import dijkstra, nearest
+
+
+def relaxed(tails, heads, weights, n, sources, limit):
+    """Distances ≤ limit from the nearest source by relaxing all arcs until nothing changes, and the sources of each."""
+    d = [math.inf] * n
+    for s in sources:
+        d[s] = 0.0
+    changed = True
+    while changed:
+        changed = False
+        for u, v, w in zip(tails, heads, weights, strict=True):
+            if d[u] + w < d[v] and d[u] + w <= limit:
+                d[v], changed = d[u] + w, True
+    return d
+
+
+def network(n, arcs, rng, index):
+    """CSR of random arcs: parallel ones, loops, lengths that tie, zeros and a few that are long."""
+    tails, heads = rng.integers(0, n, (2, arcs))
+    weights = rng.choice([0.0, 0.5, 1.0, 1.0, 2.0, 3.0, 40.0], arcs)
+    order = np.argsort(tails, kind="stable")
+    starts = np.searchsorted(tails[order], np.arange(n + 1)).astype(index)
+    return csr_array((weights[order], heads[order].astype(index), starts), shape=(n, n)), (tails, heads, weights)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(("n", "arcs"), [(1, 0), (1, 3), (2, 2), (7, 9), (30, 40), (60, 400), (200, 900)])
+def test_distances_are_those_of_a_loop(index, n, arcs):
+    rng = np.random.default_rng(n + arcs)
+    for _ in range(6):
+        A, listed = network(n, arcs, rng, index)
+        sources = rng.integers(0, n, 3)
+        for limit in (math.inf, 3.0, 0.0):
+            lists = [x.tolist() for x in listed]
+            expected = [relaxed(*lists, n, [s], limit) for s in sources.tolist()]
+            np.testing.assert_array_equal(dijkstra(A, sources, limit), expected)
+            distance, which = nearest(A, sources, limit)
+            np.testing.assert_array_equal(distance, relaxed(*lists, n, sources.tolist(), limit))
+            for v in range(n):  # any of those as near
+                assert expected[which[v]][v] == distance[v] if which[v] >= 0 else distance[v] == math.inf
+
+
+def test_distances_that_decrease_again_and_again():
+    """From the source to all, far; from each to the next, near: every entry of the heap rises past all others."""
+    n = 300
+    tails, heads = np.zeros(n - 1, int), np.arange(1, n)
+    chain = np.arange(n - 2, 0, -1) + 1
+    A = coo_array(
+        (np.append(1000.0 - heads, np.full(n - 2, 0.25)), (np.append(tails, chain), np.append(heads, chain - 1))),
+        shape=(n, n),
+    ).tocsr()
+    lists = [x.tolist() for x in (*A.tocoo().coords, A.tocoo().data)]
+    np.testing.assert_array_equal(dijkstra(A, np.array([0]))[0], relaxed(*lists, n, [0], math.inf))
+
+
+def test_nothing_is_asked():
+    A = csr_array((0, 0))
+    assert dijkstra(A, np.empty(0, int)).shape == (0, 0)
+    assert nearest(csr_array((3, 3)), np.empty(0, int))[1].tolist() == [-1, -1, -1]
