@@ -61,8 +61,21 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
 def weights_of(
     data: Sequence[Mapping[Any, Any]], reading: Reading, ends: Sequence[Sequence[Label]]
 ) -> list[Any] | None:
-    """The weights among attributes of edges, 1 where one has none; None of unweighted ones. Errors as below."""
+    """The weights among attributes of edges, None of unweighted ones; DTypeError as below.
+
+    An edge without one weighs 1, unless the reading is `complete`.
+    """
     name = attribute(reading, kinds_of(data)) if data else None
+    if (
+        name is not None
+        and reading.complete
+        and (lacking := [k for k, values in enumerate(data) if name not in values])
+    ):
+        u, v, *_ = ends[lacking[0]]
+        raise DTypeError(
+            f"as_graph: an edge must have a weight, got none under {came(name)} on the edge {came(u)} → {came(v)}. "
+            "Give it one, or say weight=None for unweighted edges."
+        )
     found = None if name is None else [values.get(name, 1) for values in data]
     require_numbers(found, name, ends)
     return found
