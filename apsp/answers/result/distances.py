@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
+from semiring.algebra.selection import require_selection
 from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
@@ -26,7 +27,7 @@ from ...road.engines.part import Limit, Part
 from ...road.plans import Plan
 from . import sweeps
 from .nearest import Nearest, nearest
-from .paths import Neighbours, best_path, neighbours, require_paths
+from .paths import Neighbours, best_path, neighbours
 from .turned import cut_off
 from .walked import paths_of
 
@@ -189,7 +190,7 @@ class Distances:
 
     def _walk(self, u: Label, v: Label) -> list[int]:
         """`path`, over the vertices of the table of all pairs."""
-        require_paths(self.semiring)
+        require_selection(self.semiring, where="path")
         start, end = self._connected("path", u, v)
         if self.along is not None:
             routed: Any = self  # whose quantities are told
