@@ -86,13 +86,18 @@ class Result(Mapped, Ranked, Measured):
         In these, `closeness` and `global_efficiency`, if the semiring has no lengths, or this result is partial.
     DomainError
         In `global_efficiency`, if a distance is negative.
-    VertexError
-        In `rows` and `predecessor_rows`, if a source or target is not in the graph.
+    VertexError, ShapeError
+        In `rows` and `predecessor_rows`, if a source or target is not in the graph; in `betweenness` and
+        `edge_betweenness`, if their number is exceeded.
+    AlgebraError, DivergenceError
+        In these two and `flows`, if best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs
+        nothing, naming it.
 
     See Also
     --------
     shortest_paths, load : Computes it; reads it from a file.
-    distance, path, k_paths, all_paths, paths, edges : Pairs: the weight, best walks, those of many pairs, their edges.
+    distance, path, paths, edges : Pairs: the weight, a best walk, those of many pairs, their edges.
+    k_paths, k_distances, all_paths, networkx.shortest_simple_paths : The next best paths; their lengths; all best ones.
     table, rows, to_frame, text, save : Distances: one array, blocks of rows, with labels, as text, in a file.
     within, nearest : Near vertices: a sparse matrix; the nearest of several sources.
     predecessor_rows, save_predecessors, apsp.predecessors : Trees; for a matrix and its closure.

@@ -91,13 +91,6 @@ class Ranked(Flowing):
         MemoryNeeded
             If the tree of candidate paths, about 80 bytes a vertex of each, does not fit.
 
-        See Also
-        --------
-        k_distances : Their lengths alone.
-        all_paths : All that are best.
-        path : One.
-        apsp.csgraph.yen, networkx.shortest_simple_paths : The same by other names.
-
         Notes
         -----
         Paths are told apart by their vertices: of parallel edges the best counts, as in NetworkX. Weights may be 0 or
@@ -155,11 +148,6 @@ class Ranked(Flowing):
         VertexError, NoPathError, ShapeError, AlgebraError, DomainError, DivergenceError, MemoryNeeded
             As `k_paths`.
 
-        See Also
-        --------
-        k_paths : The paths.
-        distance : The first.
-
         Notes
         -----
         Cost and sources are those of `k_paths`.
@@ -198,12 +186,6 @@ class Ranked(Flowing):
             If a cycle costs nothing, naming it; `k_paths` lists the simple paths then.
         MemoryNeeded
             If those found do not fit.
-
-        See Also
-        --------
-        counts : How many there are.
-        k_paths : The next best ones.
-        path : One of them.
 
         Notes
         -----

@@ -66,8 +66,9 @@ class Graph(Exported):
         In `index` and `index_of`, if no vertex has that label.
     DTypeError, DomainError
         In `matrix`, `to_scipy` and `edges`, if the weights do not fit the semiring or the dtype.
-    MemoryNeeded
-        In these, `to_networkx` and `to_frame`, if the result, or the edges of a dense matrix, do not fit.
+    MemoryNeeded, ImportError
+        In these, `to_networkx` and `to_frame`, if the result, or the edges of a dense matrix, do not fit; in the last
+        two, if the library is missing.
 
     See Also
     --------
