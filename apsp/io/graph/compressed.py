@@ -13,7 +13,6 @@ from semiring.host.types import Array, Fields, Values
 
 from ..labels import Labels
 from . import Graph
-from .nulls import Nulls
 
 #: Weights copied and checked at a time, within a core's cache.
 TOGETHER = 1 << 15
@@ -72,23 +71,6 @@ class Compressed(Graph):
     @property
     def edge_count(self) -> int:
         return len(self.weights)
-
-    def having(
-        self,
-        *,
-        directed: bool | None = None,
-        weighted: bool = True,
-        nulls: Nulls = None,
-        name: str = "",
-        places: Array = None,
-        crs: Any = None,
-    ) -> Graph:
-        """As in `Graph`, on the edge list; self if nothing changes."""
-        if directed is not False and weighted and not nulls and not name and places is None and crs is None:
-            return self
-        make, edges = self.__reduce__()
-        listed: Graph = make(*edges)
-        return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places, crs=crs)
 
     def __reduce__(self) -> Values:
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
