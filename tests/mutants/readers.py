@@ -142,8 +142,8 @@ MUTANTS = [
     Mutant(
         "csv-blank-lines",
         "apsp/io/formats/csv.py",
-        "rows = list(csv_rows(source, _marked(text, delimiter), delimiter))",
-        "rows = list(enumerate((row for _, row in csv_rows(source, _marked(text, delimiter), delimiter)), 1))",
+        "rows = list(csv_rows(source, _marked(text, delimiter), delimiter, line - 1))",
+        "rows = list(enumerate((row for _, row in csv_rows(source, _marked(text, delimiter), delimiter)), line))",
         "tests/test_formats.py::test_malformed",
         "Errors count no blank lines, and no lines within quotes.",
     ),
