@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -35,18 +36,24 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Distances:
-    """Distances of a result, read from its engine; the full table is made on first use, and cached."""
+    """Distances of a result, read from its engine; the full table is made on first use, and cached.
+
+    Of the fields `Result` tells.
+    """
 
     engine: Engine
     graph: Graph
     semiring: Semiring
-    sources: Labels
-    targets: Labels
     plan: Plan
-    frames: str | None
-    along: Any
-    turned: Expansion | None
+    seconds: float
+    frames: str | None = None
+    sources: Labels = None  # type: ignore[assignment]  # all, unless given
+    targets: Labels = None  # type: ignore[assignment]  # as above
+    ties_within: float = 0.0
+    along: Any = None
+    turned: Expansion | None = None
 
     @property
     def _walked(self) -> Graph:
