@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import fields
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class Compressed(Graph):
     def around(own: Any, bounds: tuple[float, float] | None = None) -> Compressed:
         """The graph of a matrix that nobody else writes to, unchecked and uncopied."""
         n, graph = own.shape[0], object.__new__(Compressed)
-        vars(graph).update(_defaults(), n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
+        vars(graph).update(_DEFAULTS, n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
         return graph
 
     @cached_property
@@ -79,8 +79,7 @@ class Compressed(Graph):
         return "Graph" + super().__repr__().removeprefix(type(self).__qualname__)
 
 
-@cache
-def _defaults() -> Fields:
-    """Default fields of a graph known only by its edges."""
-    listed = {"n", "labels", "rows", "cols", "weights"}
-    return {field.name: field.default for field in fields(Graph) if field.name not in listed}
+#: Fields of a graph of which only edges are known.
+_DEFAULTS: Fields = {
+    f.name: f.default for f in fields(Graph) if f.name not in ("n", "labels", "rows", "cols", "weights")
+}

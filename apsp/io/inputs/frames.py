@@ -107,7 +107,8 @@ class _Table:
                     "Say table.loc[table.columns].",
                 )
             return None
-        if self._may_be_edges(columns, rows):
+        confirmed = rows is not None and not self.counted
+        if len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2]):
             raise FormatError(
                 self.kind,
                 None,
@@ -115,11 +116,6 @@ class _Table:
                 f"columns={tuple(range(len(columns)))} for edges, or pass the matrix as an array: table.to_numpy().",
             )
         return Graph.from_matrix(_together(columns, self.kind), labels=names)
-
-    def _may_be_edges(self, columns: Sequence[Any], rows: list[Any] | None) -> bool:
-        """Whether a wide table may be edges: 2 or 3 integer columns, without matching row labels."""
-        confirmed = rows is not None and not self.counted
-        return len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2])
 
     def edges(self, reading: Reading) -> Graph:
         def refuse(problem: str) -> FormatError:
