@@ -77,7 +77,7 @@ class CriticalPath:
 
     def __str__(self) -> str:
         lines = [list(map(str, line)) for line in (_HEADINGS, *self._rows(_SHOWN))]
-        shown = output.aligned(lines, range(1, len(_HEADINGS)))
+        shown = notebook.aligned(lines, range(1, len(_HEADINGS)))
         left = len(self.earliest) - _SHOWN
         more = [f"(and {left} tasks more: to_frame has all)"] if left > 0 else []
         return "\n".join([*shown, *more, self._summary()])

@@ -16,17 +16,6 @@ from semiring.host.types import Label, Scalar
 _NAMED = 8
 
 
-def aligned(lines: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Lines of cells in columns, those on the `right` of their width."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            c.rjust(w) if k in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-
-
 def walk(names: Sequence[Label]) -> str:
     """A walk on one line, abbreviated in the middle.
 

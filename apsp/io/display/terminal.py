@@ -15,7 +15,7 @@ from semiring.host.compiling import Notice, listening
 from semiring.host.escaping import one_line
 
 from .bars import rich_bar
-from .output import aligned
+from .notebook import aligned
 
 #: Seconds between lines of progress in a log.
 EVERY = 60.0
