@@ -22,10 +22,8 @@ from . import geojson
 from .base import Format
 from .through_networkx import converted
 
-
-def sniff(head: bytes) -> bool:
-    """An object or a list of objects."""
-    return re.match(rb'\s*\[?\s*\{\s*("|\})', head) is not None
+#: An object or a list of objects.
+sniff = re.compile(rb'\s*\[?\s*\{\s*("|\})').match
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
