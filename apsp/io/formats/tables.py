@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -48,15 +48,11 @@ class Table:
 
     def edges(self, reading: Reading) -> Graph:
         """A graph with an edge per row; names are integers if all look so and none is quoted."""
-
-        def refuse(problem: str) -> Exception:
-            return self.source.error(problem, self.header)
-
+        refuse = partial(self.source.error, line=self.header)
         headed = self.header is not None
         which = direction_columns(self.names, self._plain) if headed and not positional(reading.columns) else []
-        numeric = self._is_numeric
-        chosen = choose(self.names, reading, refuse, header=headed, passed=which, numeric=numeric)
-        guessed = self.header is not None and reading.columns is None
+        chosen = choose(self.names, reading, refuse, header=headed, passed=which, numeric=self._is_numeric)
+        guessed = headed and reading.columns is None
         if guessed and not reading.named:
             self._require_no_number(chosen[:2], refuse)
         whole = self.cut.integers(list(chosen[:2]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -118,9 +118,7 @@ class _Table:
         return Graph.from_matrix(_together(columns, self.kind), labels=names)
 
     def edges(self, reading: Reading) -> Graph:
-        def refuse(problem: str) -> FormatError:
-            return FormatError(self.kind, None, problem)
-
+        refuse = partial(FormatError, self.kind, None)
         which = direction_columns(self.names, lambda index: self.columns[index].to_list())
         chosen = choose(self.names, reading, refuse, passed=which, numeric=self._is_numeric)
         for end in chosen[:2]:

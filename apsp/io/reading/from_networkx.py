@@ -32,7 +32,7 @@ def from_networkx(source: Input, reading: Reading = ANYHOW) -> Graph:
         found = Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
         return found.having(places=places, crs=source.graph.get("crs"))
     arcs = list(source.edges(data=True))
-    rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
+    rows, cols = (np.array([position[arc[side]] for arc in arcs], np.int64) for side in (0, 1))
     values = weights_of([data for _, _, data in arcs], reading, arcs)
     return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name).having(
         places=places, crs=source.graph.get("crs")
@@ -112,8 +112,5 @@ def _called(
                 found[position[u], position[v]] = value
     directed = bool(source.is_directed()) or any(found.get((j, i)) != value for (i, j), value in found.items())
     arcs = [(i, j, value) for (i, j), value in found.items() if directed or i <= j]
-    return _integers([i for i, _, _ in arcs]), _integers([j for _, j, _ in arcs]), [w for _, _, w in arcs], directed
-
-
-def _integers(values: list[int]) -> np.ndarray:
-    return np.array(values, dtype=np.int64)
+    rows, cols = (np.array([arc[side] for arc in arcs], np.int64) for side in (0, 1))
+    return rows, cols, [w for _, _, w in arcs], directed
