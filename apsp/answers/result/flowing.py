@@ -311,13 +311,14 @@ class Flowing(Routed):
         if self.engine.limit is not None or self.engine.all_pairs.in_memory or self.ties_within:
             return None
         require_countable(self.semiring, where=where)
-        (_, heads, weights), tails = self._arcs.edges, self._arcs.tails
+        arcs = self._arcs_of("cpu")
+        _, heads, weights = arcs.edges
         watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
-        found = self.engine.all_pairs.flows((tails, heads, weights), sources, asked, watch)
+        found = self.engine.all_pairs.flows((arcs.tails, heads, weights), sources, asked, watch)
         if found is None:
             return None
         along, reached = found
-        return Balance.of(self._arcs, along, reached * (1.0 if callable(asked) else asked))
+        return Balance.of(arcs, along, reached * (1.0 if callable(asked) else asked))
 
     def _summed(
         self, where: str, sources: np.ndarray, demand: Callable[[np.ndarray, Array], Array], callback: Callback | None,
@@ -343,7 +344,7 @@ class Flowing(Routed):
             if device == "cpu":
                 return sums
             if unit is None:
-                return Sums(_NOTHING, _NOTHING, sums.along)
+                return Sums(np.empty(0), np.empty(0), sums.along)
             flow = sums.of_vertices()
             return Balance(sums.along if sums.carried else None, sums.arrivals * unit, lambda: flow)
 
@@ -396,10 +397,6 @@ class Flowing(Routed):
         flows = arcs.of_edges(sums.along, self._walked)
         return flows if self.turned is None else self.turned.carried(flows, self.graph.edge_count)
 
-    @property
-    def _arcs(self) -> Arcs:
-        return self._arcs_of("cpu")
-
     def _arcs_of(self, device: str) -> Arcs:
         known = self._arcs_by_device
         if device not in known:
@@ -411,6 +408,3 @@ class Flowing(Routed):
     @cached_property
     def _arcs_by_device(self) -> dict[str, Arcs]:
         return {}
-
-
-_NOTHING = np.empty(0)
