@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -41,9 +43,17 @@ def finish(child: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Exit code, and what is left of its output and errors."""
     try:
         out, err = child.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        abort(child)
+        raise AssertionError(f"it ran on for {PATIENCE} s:\n{child.communicate()[1]}") from None
     finally:
         child.kill()
     return child.returncode, out, err
+
+
+def abort(child: subprocess.Popen[str]) -> None:
+    """End a process that hangs; its errors then say where each of its threads was."""
+    child.send_signal(signal.SIGABRT)
 
 
 def python(code: str, *arguments: object, env: dict[str, str] | None = None) -> str:
@@ -55,7 +65,12 @@ def python(code: str, *arguments: object, env: dict[str, str] | None = None) -> 
 
 def wait_for(child: subprocess.Popen[str], word: str) -> None:
     """Until the process prints a line that is this word; what it printed before is dropped."""
-    for line in child.stdout or ():
-        if line.strip() == word:
-            return
+    end = threading.Timer(PATIENCE, abort, (child,))
+    end.start()
+    try:
+        for line in child.stdout or ():
+            if line.strip() == word:
+                return
+    finally:
+        end.cancel()
     raise AssertionError(f"{word!r} never came:\n{finish(child)[2]}")

@@ -260,7 +260,7 @@ def test_kernels_as_they_are_taught(monkeypatch):
     with pytest.raises(ValueError, match="kernels=True says which schedules"):
         compare(np.ones((3, 3)), kernels=True, threads=2)
     monkeypatch.setattr("semiring.kernels.backend.cuda_available", lambda: True)
-    labels = [contender.name for contender in measure.kernels(["cuda"])]
+    labels = [contender.name for contender in measure.contenders(None, ["cuda"], None, kernels=True)]
     assert labels[1:5] == [
         *("iterative (cuda, i, k in shared memory)", "iterative (cuda, by columns)", "iterative (cuda, pitched rows)"),
         "iterative (cuda, 4 a thread)",

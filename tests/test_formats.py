@@ -1563,6 +1563,23 @@ def test_keys_of_json_are_distinct(text):
         read(io.BytesIO(text.encode()), format="json")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(nx.node_link_data(nx.Graph([("A", "B", {"km": 4}), ("B", "C", {})]))),
+        json.dumps(nx.adjacency_data(nx.Graph([("A", "B", {"km": 4}), ("B", "C", {})]))),
+        '{"A": {"B": {"km": 4}}, "B": {"C": {}}}',
+        '{"A": {"B": {"km": 4}}, "B": ["C"]}',
+    ],
+)
+@pytest.mark.parametrize("weight", [{}, {"weight": "km"}])
+def test_an_edge_of_json_without_a_weight_beside_others_is_refused(text, weight):
+    """As a blank cell of a CSV is, and a record without the key."""
+    with pytest.raises(FormatError, match=r"none under 'km' on the edge 'B' → 'C'\. Give it one, or say weight=None"):
+        read(io.BytesIO(text.encode()), format="json", **weight)
+    assert read(io.BytesIO(text.encode()), format="json", weight=None).n == 3
+
+
 @pytest.mark.filterwarnings("ignore:.*unclosed file", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_one_record_is_an_edge_and_a_way_out_for_lists_of_edges_works(tmp_path):
     path = tmp_path / "a.jsonl"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ from ..io.inputs import as_graph
 from ..io.reading.options import BY_RULE, NullValue
 from ..io.saving import load, recognised
 from ..io.saving.encoding import decode
+from ..road.engines import Engine
+from ..road.engines.dense import Dense
+from ..road.engines.stored import Stored
 from .result import Result, shortest_paths
 from .result.verification import Comparison, Verification, drawn, finite_weights, rounding
 
@@ -130,25 +134,17 @@ def check(
     return Verification(False, f"{wrong}: the table says {why}.", compared.largest, most, (u, v))
 
 
+@dataclass(frozen=True)
 class _Rows:
     """Rows of the table by position in the graph: `table[positions]`, in the dtype that they are compared in."""
 
-    def __init__(self, held: Any, order: np.ndarray | None, s: Semiring, dtype: np.dtype) -> None:
-        self.held, self.order, self.semiring, self.dtype = held, order, s, dtype
+    held: Engine
+    order: np.ndarray
+    semiring: Semiring
+    dtype: np.dtype
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        wanted = rows if self.order is None else self.order[rows]
-        if isinstance(self.held, np.ndarray):
-            found = self.held[wanted]
-        else:
-            first, together = int(wanted[0]), len(wanted) == wanted[-1] - wanted[0] + 1 and self.order is None
-            parts = (
-                [self.held[first : first + len(wanted)]]
-                if together
-                else [self.held[k : k + 1] for k in wanted.tolist()]
-            )
-            found = np.concatenate(parts)
-        found = found if self.order is None else found[:, self.order]
+        found = self.held.block(self.order[rows], self.order)
         return np.asarray(conform(found, self.semiring, self.dtype, where="check"))
 
 
@@ -167,12 +163,15 @@ def _table(D: Array, graph: Graph, s: Semiring, dtype: DType, format: str | None
         edges = 'a list of edges. Say format="matrix" (--table-format matrix) for rows of numbers'
         got = edges if held is None else f"shape {tuple(held.shape)}"
         raise ShapeError(f"check: the table must be a matrix of {graph.n} rows and columns, got {got}.")
-    held = held if device_of(held) == "cpu" else host(held)
-    order = None if names.numbered or names == graph.labels else names.positions(list(graph.labels))
+    every = names.numbered or names == graph.labels
+    order = np.arange(graph.n) if every else names.positions(list(graph.labels))
+    engine: Engine = (
+        Stored(held) if device_of(held) == "cpu" and not isinstance(held, np.ndarray) else Dense(host(held))
+    )
     own = np.dtype(held.dtype) if dtype is None else dtypes.resolve(s, dtype, where="check")
     natural = graph.target(s)
     wide = natural if natural.kind == "b" else np.result_type(natural, own)
-    return _Rows(held, order, s, dtypes.resolve(s, dtype, wide, where="check")), own
+    return _Rows(engine, order, s, dtypes.resolve(s, dtype, wide, where="check")), own
 
 
 def _why(r: Result, said: Any, pair: tuple[int, int]) -> str:

@@ -107,7 +107,7 @@ def compare(
     >>> {row.same for row in table.rows}
     {True}
     """
-    s, found = get(semiring), _contenders(schedules, kernels, devices, threads, block)
+    s, found = get(semiring), measure.contenders(schedules, devices, threads, block, kernels=kernels)
     with on_device_of(A):
         wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
         question = Question(matrix_or_graph(A, wants), s, wants)
@@ -121,22 +121,6 @@ def compare(
         report = Parts("compare", predicted, callback)
         rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, repeats=repeats, report=report)
     return Comparison(s.name, problem.dtype.name, tuple(rows))
-
-
-def _contenders(
-    schedules: Iterable[str] | None,
-    kernels: bool,
-    devices: Sequence[str] | None,
-    threads: int | Sequence[int] | None,
-    block: int | Sequence[int] | None,
-) -> list[Contender]:
-    if not kernels:
-        return measure.contenders(schedules, devices, threads, block)
-    if any(x is not None for x in (schedules, threads, block)):
-        raise ValueError(
-            "compare: kernels=True says which schedules, threads and blocks, got some of these as well. Leave them out."
-        )
-    return measure.kernels(devices)
 
 
 def compare_sizes(
@@ -195,7 +179,7 @@ def compare_sizes(
     if graph not in ("random", "cycle"):
         raise ValueError(f"compare: graph must be random or cycle, got {came(graph)}.")
     sizes = sorted(set(sizes))
-    found = _contenders(schedules, kernels, devices, threads, block)
+    found = measure.contenders(schedules, devices, threads, block, kernels=kernels)
     rows: list[Row] = []
     computed = dtypes.resolve(s, dtype, "float32" if "float32" in s.dtypes else None, where="compare")
     predicted = [seconds for n in sizes for seconds in measure.predicted(found, n, s, computed, limit)]

@@ -10,7 +10,7 @@ from semiring.host.spelling import came
 from semiring.host.types import Axes, Values
 
 from ..answers.result.drawing import canvas
-from ..io.display.terminal import aligned
+from ..io.display.notebook import aligned
 
 if TYPE_CHECKING:
     from .records import Comparison, Contender, Row

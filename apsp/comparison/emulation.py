@@ -20,7 +20,7 @@ from semiring.kernels.emulated import Kernel, Run, run
 
 from ..answers.checks import check
 from ..answers.result.verification import Verification
-from ..io.display.terminal import aligned
+from ..io.display.notebook import aligned
 from ..io.graph import Graph
 from ..io.inputs import as_graph
 from ..io.reading.options import BY_RULE, NullValue

@@ -57,14 +57,6 @@ _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], .
 }
 
 
-def kernels(devices: Sequence[str] | None) -> list[Contender]:
-    return [
-        Contender(schedule, device, options, block)
-        for device in _devices(devices)
-        for schedule, options, block in _KERNELS[device]
-    ]
-
-
 def _devices(devices: Sequence[str] | None) -> list[str]:
     if devices is None:
         devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
@@ -76,8 +68,17 @@ def contenders(
     devices: Sequence[str] | None,
     threads: int | Sequence[int] | None,
     block: int | Sequence[int] | None = None,
+    *,
+    kernels: bool = False,
 ) -> list[Contender]:
-    """All combinations, the serial reference first."""
+    """All combinations, the serial reference first; or the teaching `kernels`."""
+    if kernels:
+        if any(x is not None for x in (schedules, threads, block)):
+            raise ValueError(
+                "compare: kernels=True says which schedules, threads and blocks, got some of these as well. Leave them "
+                "out."
+            )
+        return [Contender(name, d, options, b) for d in _devices(devices) for name, options, b in _KERNELS[d]]
     names = list(_schedules.names() if schedules is None else schedules)
     names.sort(key=lambda name: name != "iterative")
     for name in names:

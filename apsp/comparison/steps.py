@@ -22,7 +22,7 @@ from semiring.kernels.verbs import Verb
 
 from ..answers.result import drawing
 from ..io.display import notebook, output
-from ..io.display.terminal import aligned
+from ..io.display.notebook import aligned
 from ..road import schedules
 from ..road.plans import make_plan
 from ..road.road import answer

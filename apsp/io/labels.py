@@ -36,10 +36,10 @@ class Labels(Sequence[Label]):
         if isinstance(names, Labels):
             names = names._names
         self._names: range | tuple[Label, ...]
-        if isinstance(names, np.ndarray) and _ascends(names):
-            self._names = _ascending(names)
-            return
         if isinstance(names, np.ndarray):
+            if (ascending := _ascending(names)) is not None:
+                self._names = ascending
+                return
             names = names.tolist()
         self._names = names if isinstance(names, range) else _as_range(_plain(tuple(names)))
         if isinstance(self._names, tuple):
@@ -217,13 +217,10 @@ class Labels(Sequence[Label]):
         raise VertexError(f"{self._what}: labels must be distinct, got {came(first)} twice.")
 
 
-def _ascends(names: np.ndarray) -> bool:
-    """Whether names are strictly ascending integers, hence distinct."""
-    return names.dtype.kind == "i" and names.ndim == 1 and len(names) > 1 and bool((names[1:] > names[:-1]).all())
-
-
-def _ascending(names: np.ndarray) -> range | tuple[Label, ...]:
-    """Ascending integers as names: a range if contiguous."""
+def _ascending(names: np.ndarray) -> range | tuple[Label, ...] | None:
+    """Strictly ascending integers, hence distinct, as names: a range if contiguous; None for others."""
+    if names.dtype.kind != "i" or names.ndim != 1 or len(names) < 2 or not (names[1:] > names[:-1]).all():
+        return None
     first, last = int(names[0]), int(names[-1])
     return range(first, last + 1) if last - first == len(names) - 1 else tuple(names.tolist())
 

@@ -74,10 +74,6 @@ def quantities(source: Input, graph: Graph, along: Any, **reading: Any) -> dict[
     return {name: _quantity(source, graph, name, given, reading) for name, given in every.items()}
 
 
-def _ends(graph: Graph) -> tuple[Any, Any]:
-    return graph.rows, graph.cols
-
-
 def _name(given: Any) -> str:
     return given if isinstance(given, str) else getattr(given, "__name__", "along")
 
@@ -91,7 +87,7 @@ def _quantity(source: Input, graph: Graph, name: Any, given: Any, reading: Field
             raise ValueError(f"along: {came(name)} must be an array of shape {shape}, a number an edge, got a name.")
         columns = reading.get("columns")
         read = as_graph(source, weight=given, **reading | {"columns": columns and columns[:2]})
-        if not (all(map(np.array_equal, _ends(read), _ends(graph)))):
+        if not all(map(np.array_equal, read.ends, graph.ends)):
             raise ShapeError(f"along: {came(name)} must be of the edges that have a weight, got others. Pass an array.")
         return read.weights if read.weights is not None else np.ones(shape, np.int64)
     values = numbers(given)

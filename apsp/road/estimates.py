@@ -225,7 +225,7 @@ def search(
     n: int, arcs: int, method: str, *, reach: float = 1.0, levels: float = 0, width: float = math.inf,
     followed: float = 1.0, spread: float = 1.0,
 ) -> float:  # fmt: skip
-    """Seconds of one search of the engine `scipy` reaching a share of a graph with about 2 · `levels` levels of this width.
+    """Seconds of one search of engine `scipy` that reaches a share of a graph, about 2 · `levels` levels of this width.
 
     `followed` arcs lead to a vertex: beyond two they decrease no distance; similar weights (`spread`) decrease fewer.
     """
@@ -261,7 +261,7 @@ def searches(
     n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str, *, ordered: bool = False,
     compressed: bool = False, **near: float,
 ) -> Estimate:  # fmt: skip
-    """Searches of the engine `scipy` from `lines` vertices, `columns` of each row stored; arcs `ordered`, or its CSR matrix.
+    """Searches of engine `scipy` from `lines` vertices, `columns` of each row stored; arcs `ordered`, or in CSR.
 
     `near` are the options of `search`.
     """

@@ -118,10 +118,10 @@ MUTANTS = [
     Mutant(
         "regular-no-source-is-the-last",
         "apsp/answers/reach/regular.py",
-        "np.minimum(np.searchsorted(self.sources[order], positions), len(order) - 1)",
-        "np.searchsorted(self.sources[order], positions)",
+        "missing = positions[found < 0]",
+        "missing = positions[found < -1]",
         "tests/test_regular_paths.py::test_graphs_of_every_kind",
-        "A vertex behind all sources is no index.",
+        "A vertex that is no source has the row of the last one.",
     ),
     Mutant(
         "regular-either-end",

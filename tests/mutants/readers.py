@@ -142,8 +142,8 @@ MUTANTS = [
     Mutant(
         "csv-blank-lines",
         "apsp/io/formats/csv.py",
-        "rows = list(csv_rows(source, _marked(text, delimiter), delimiter))",
-        "rows = list(enumerate((row for _, row in csv_rows(source, _marked(text, delimiter), delimiter)), 1))",
+        "rows = list(csv_rows(source, _marked(text, delimiter), delimiter, line - 1))",
+        "rows = list(enumerate((row for _, row in csv_rows(source, _marked(text, delimiter), delimiter)), line))",
         "tests/test_formats.py::test_malformed",
         "Errors count no blank lines, and no lines within quotes.",
     ),
@@ -383,8 +383,8 @@ MUTANTS = [
     Mutant(
         "labels-ascending-or-alike",
         "apsp/io/labels.py",
-        "bool((names[1:] > names[:-1]).all())",
-        "bool((names[1:] >= names[:-1]).all())",
+        "not (names[1:] > names[:-1]).all()",
+        "not (names[1:] >= names[:-1]).all()",
         "tests/test_graph.py::test_an_array_of_names_that_repeat_is_refused",
         "Two vertices have one name.",
     ),

@@ -587,9 +587,9 @@ MUTANTS = [
     ),
     Mutant(
         "csr-of-which-more-is-known",
-        "apsp/io/graph/compressed.py",
-        "make, edges = self.__reduce__()",
-        "make, edges = Compressed, self.__reduce__()[1]",
+        "apsp/io/graph/__init__.py",
+        "return Graph(\n            self.n",
+        "return type(self)(\n            self.n",
         "tests/test_road.py::test_a_csr_matrix_of_which_more_is_known_is_a_graph",
         "A csr matrix whose edges weigh 1 is taken for one of weights.",
     ),

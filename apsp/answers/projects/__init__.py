@@ -49,6 +49,11 @@ class CriticalPath:
     See Also
     --------
     critical_path : Computes it.
+    to_frame, plot : A table; a Gantt chart.
+
+    Notes
+    -----
+    `to_frame` and `plot` are O(n) for n tasks; the first picture loads matplotlib.
 
     Examples
     --------
@@ -72,11 +77,7 @@ class CriticalPath:
 
     def __str__(self) -> str:
         lines = [list(map(str, line)) for line in (_HEADINGS, *self._rows(_SHOWN))]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        shown = [
-            "  ".join(x.rjust(w) if k else x.ljust(w) for k, (x, w) in enumerate(zip(x, widths, strict=True)))
-            for x in lines
-        ]
+        shown = notebook.aligned(lines, range(1, len(_HEADINGS)))
         left = len(self.earliest) - _SHOWN
         more = [f"(and {left} tasks more: to_frame has all)"] if left > 0 else []
         return "\n".join([*shown, *more, self._summary()])
@@ -96,18 +97,12 @@ class CriticalPath:
     def to_frame(self) -> Frame:
         """The plan as a pandas or Polars table: `task`, `duration`, `earliest`, `latest` and `slack`.
 
+        Of the library of the durations, else of the installed one.
+
         Raises
         ------
         ImportError
             If neither library is installed.
-
-        See Also
-        --------
-        plot, critical_path : A Gantt chart; the computation.
-
-        Notes
-        -----
-        O(n) for n tasks. The table is of the library of the durations, else of the installed one.
 
         Examples
         --------
@@ -126,6 +121,8 @@ class CriticalPath:
     def plot(self, *, ax: Axes = None, save: str | Path | None = None) -> Drawn:
         """Draw a Gantt chart: bars from the earliest starts, critical ones orange, slack grey, milestones as diamonds.
 
+        The axis is in the unit of the durations; for time types in days, hours, minutes or seconds, by length.
+
         Parameters
         ----------
         ax : matplotlib Axes, optional
@@ -139,15 +136,6 @@ class CriticalPath:
             If the file's suffix is unknown; if the file cannot be written.
         ImportError
             If matplotlib is missing.
-
-        See Also
-        --------
-        to_frame, critical_path : A table; the computation.
-
-        Notes
-        -----
-        O(n) for n tasks; the first picture loads matplotlib. The axis is in the unit of the durations; for time types
-        in days, hours, minutes or seconds, by length.
 
         Examples
         --------

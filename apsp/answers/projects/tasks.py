@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -182,8 +182,12 @@ class _Tasks:
         if found is not None:
             return found, "FS", 0
         match = _RELATION.fullmatch(task) if isinstance(task, str) else None
+        if match is None and task not in self.labels:
+            raise VertexError(
+                f"critical_path: every task must have a duration, got a dependency on {came(task)} without one."
+            )
         if match is None:
-            return _position(self.labels, task), "FS", 0
+            return self.labels.position(task), "FS", 0
         name, relation, sign, lag, unit = match.groups()
         return self.related(name.strip())[0], relation, self._lag(task, sign, lag, unit) if lag else 0
 
@@ -233,14 +237,6 @@ def _pairs(dependencies: Any) -> list[tuple[Label, Label]]:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise DTypeError(f"critical_path: dependencies must be pairs (before, after), got {came(pair)}.")
     return pairs
-
-
-def _position(tasks: Labels, task: Hashable) -> int:
-    if task not in tasks:
-        raise VertexError(
-            f"critical_path: every task must have a duration, got a dependency on {came(task)} without one."
-        )
-    return tasks.position(task)
 
 
 def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], Callable[[Scalar], Duration], str]:

@@ -69,7 +69,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Labels, Condensation, Closed, bo
         _check_consistent(c, len(labels))
         closed: Closed
         if store is not None:
-            closed = _stored(store, c.count)
+            closed = StoredBits(store)
+            if closed.shape != (c.count, c.count):
+                raise ValueError(f"{came(closed)} for {c.count} components")
         elif "indexed" in parts:
             closed = ReachIndex(c.count, c.tails, c.heads, c.sizes)
         else:
@@ -96,14 +98,6 @@ def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> Fields:
     if isinstance(answer.closed, ReachIndex):
         made["indexed"] = np.array(True)
     return {**arrays, **made, **encode(answer.labels, path)}
-
-
-def _stored(store: TileStore, count: int) -> StoredBits:
-    """The closure of `count` components, or ValueError for a store of another shape."""
-    bits = StoredBits(store)
-    if bits.shape != (count, count):
-        raise ValueError(f"{came(bits)} for {count} components")
-    return bits
 
 
 def _check_consistent(c: Condensation, n: int) -> None:

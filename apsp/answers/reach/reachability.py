@@ -71,6 +71,7 @@ class Reachability:
     components, reduction : Strongly connected components; the fewest edges of the same reachability.
     to_bool, to_sparse, to_edges : All pairs, dense and sparse.
     save, load : A file or a store, and back.
+    update, apsp.update, Result.update : Edges added or removed; for a matrix and its closure; for distances.
     apsp.transitive_closure, apsp.shortest_paths : Computes it; walks of the least weight.
 
     Notes
@@ -387,10 +388,6 @@ class Reachability:
             If a key is no pair of labels; if both ways of an undirected edge differ.
         ValueError, MemoryNeeded
             If the answer was loaded from a file, which has no edges; if it does not fit a second time.
-
-        See Also
-        --------
-        apsp.update, Result.update : For a matrix and its closure; for distances.
 
         Notes
         -----

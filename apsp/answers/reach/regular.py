@@ -192,13 +192,17 @@ class RegularPaths:
         size = len(self.labels) * (1 + len(self._automaton.steps))
         return adjacency(size, *product_arcs(self._automaton, self._arcs, len(self.labels))).tocsr()
 
+    @cached_property
+    def _row_of(self) -> np.ndarray:
+        """The first row of each vertex, −1 of none."""
+        found = np.full(len(self.labels), -1)
+        found[self.sources[::-1]] = np.arange(len(self.sources))[::-1]
+        return found
+
     def _rows(self, positions: np.ndarray) -> np.ndarray:
         """The rows of sources by position; raises ShapeError for another vertex."""
-        order = np.argsort(self.sources, kind="stable")
-        found = (
-            order[np.minimum(np.searchsorted(self.sources[order], positions), len(order) - 1)] if len(order) else order
-        )
-        missing = positions[self.sources[found] != positions] if len(order) else positions
+        found = self._row_of[positions]
+        missing = positions[found < 0]
         if len(missing):
             raise ShapeError(
                 f"reachable: walks must begin at one of the {len(self.sources)} sources, got "

@@ -11,6 +11,7 @@ from semiring.host.devices import host
 from semiring.host.types import Array
 
 from ...io.graph import Graph
+from ..result.paths import trace
 
 #: `walks(u, v)`: positions u, …, v along a walk of the fewest edges, at least one; it must exist.
 Walks = Callable[[int, int], list[int]]
@@ -26,7 +27,7 @@ def walk_to_nearest(A: Array, u: int, ends: np.ndarray) -> list[int]:
     from scipy.sparse.csgraph import breadth_first_order
 
     order, before = breadth_first_order(A, u)
-    return _back(before, u, int(order[ends[order].argmax()]))  # vertices are found in order of distance
+    return trace(before, u, int(order[ends[order].argmax()]))  # vertices are found in order of distance
 
 
 def _of_list(graph: Graph) -> Walks:
@@ -53,7 +54,7 @@ def _of_matrix(graph: Graph) -> Walks:
             for x in level:
                 row = host(A[x : x + 1])[0]
                 if row[v]:
-                    return [*_back(before, u, x), v]
+                    return [*trace(before, u, x), v]
                 new = np.flatnonzero(row & fresh)
                 before[new], fresh[new] = x, False
                 following += new.tolist()
@@ -61,10 +62,3 @@ def _of_matrix(graph: Graph) -> Walks:
         raise AssertionError(f"no walk from {u} to {v}")
 
     return walk
-
-
-def _back(before: np.ndarray, u: int, x: int) -> list[int]:
-    walk = [x]
-    while walk[-1] != u:
-        walk.append(int(before[walk[-1]]))
-    return walk[::-1]

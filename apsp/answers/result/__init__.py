@@ -16,8 +16,6 @@ from semiring.stores.tiles import TileStore
 
 from ...big.large.limits import Limits
 from ...io.display import frames
-from ...io.expansion import Expansion
-from ...io.graph import Graph
 from ...io.labels import Labels
 from ...io.quantities import Weighed, rereadable
 from ...io.reading.options import BY_RULE, Columns, NullValue, Weight
@@ -27,12 +25,11 @@ from ...road.engines.dense import Dense
 from ...road.engines.stored import Stored
 from ...road.engines.streamed import written
 from ...road.estimates import in_units
-from ...road.plans import Plan
 from ...road.question import Question
 from ...road.road import answer
 from ...road.wants import Wants
 from ..measures import Measured
-from .along import Along, carried
+from .along import carried
 from .archives import archive_of, load_result, save_result
 from .mapped import Mapped
 from .ranked import Ranked
@@ -86,13 +83,18 @@ class Result(Mapped, Ranked, Measured):
         In these, `closeness` and `global_efficiency`, if the semiring has no lengths, or this result is partial.
     DomainError
         In `global_efficiency`, if a distance is negative.
-    VertexError
-        In `rows` and `predecessor_rows`, if a source or target is not in the graph.
+    VertexError, ShapeError
+        In `rows` and `predecessor_rows`, if a source or target is not in the graph; in `betweenness` and
+        `edge_betweenness`, if their number is exceeded.
+    AlgebraError, DivergenceError
+        In these two and `flows`, if best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs
+        nothing, naming it.
 
     See Also
     --------
     shortest_paths, load : Computes it; reads it from a file.
-    distance, path, k_paths, all_paths, paths, edges : Pairs: the weight, best walks, those of many pairs, their edges.
+    distance, path, paths, edges : Pairs: the weight, a best walk, those of many pairs, their edges.
+    k_paths, k_distances, all_paths, networkx.shortest_simple_paths : The next best paths; their lengths; all best ones.
     table, rows, to_frame, text, save : Distances: one array, blocks of rows, with labels, as text, in a file.
     within, nearest : Near vertices: a sparse matrix; the nearest of several sources.
     predecessor_rows, save_predecessors, apsp.predecessors : Trees; for a matrix and its closure.
@@ -123,18 +125,6 @@ class Result(Mapped, Ranked, Measured):
     >>> bool(r.distances[2, 0] == r.infinity)
     True
     """
-
-    engine: Engine
-    graph: Graph
-    semiring: Semiring
-    plan: Plan
-    seconds: float
-    frames: str | None = None
-    sources: Any = None
-    targets: Any = None
-    ties_within: float = 0.0
-    along: Along | None = None
-    turned: Expansion | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.engine, Engine):
@@ -448,8 +438,8 @@ def shortest_paths(
         dtype=dtype, device=device, engine="elimination" if hub_labels and engine == "auto" else engine, order=order,
         sources=i, targets=j, limit=limit, gpus=gpus, on_negative_cycle=on_negative_cycle,
     )  # fmt: skip
-    rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
-    cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
+    rows = posed.labels if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
+    cols = posed.labels if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     limits = Limits.of(memory, checkpoint, output, every, where="shortest_paths")
     with Limits.output_context(limits, gpus) as in_effect:
         # A question that is held would hold its matrix beside the predecessors.

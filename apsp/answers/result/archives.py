@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 #: Arrays of hub labels.
 _HUB_LABELS = ("out", "into", "places", "base")
+#: What is told of a graph's matrix on disk.
+_ON_DISK = ("path", "dtype", "identity", "semiring")
 
 
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
@@ -99,7 +101,8 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     if isinstance(dense, OnDisk) and not apart:
         dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # edges are all but the semiring's zero
     elif isinstance(dense, OnDisk):  # a store records the path of the matrix
-        more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
+        described = (dense.path, dense.dtype.str, dense.identity, dense.semiring or "")
+        more |= {f"graph_{name}": np.array(value) for name, value in zip(_ON_DISK, described, strict=True)}
         dense = None
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights, "places": g.places}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
@@ -242,8 +245,9 @@ def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
     n, name, unit = len(labels), str(parts["graph_name"]), bool(parts.get("graph_unit", False))
     nulls = tuple(parts["graph_nulls"].tolist()) if "graph_nulls" in parts else None
     if "graph_path" in parts:
-        properties = {key: str(parts[f"graph_{key}"]) for key in ("path", "dtype", "identity", "semiring")}
-        return Graph(n, labels, dense=OnDisk.described_as(n, **properties), name=name, unit=unit, nulls=nulls)
+        path, dtype, identity, semiring = (str(parts[f"graph_{key}"]) for key in _ON_DISK)
+        matrix = OnDisk(path, (n, n), np.dtype(dtype), identity, semiring or None)
+        return Graph(n, labels, dense=matrix, name=name, unit=unit, nulls=nulls)
     if "graph_matrix" in parts:
         dense = parts["graph_matrix"]
         if dense.shape != (n, n):

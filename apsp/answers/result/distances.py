@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
+from semiring.algebra.selection import require_selection
 from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
@@ -26,7 +28,7 @@ from ...road.engines.part import Limit, Part
 from ...road.plans import Plan
 from . import sweeps
 from .nearest import Nearest, nearest
-from .paths import Neighbours, best_path, neighbours, require_paths
+from .paths import Neighbours, best_path, neighbours
 from .turned import cut_off
 from .walked import paths_of
 
@@ -34,18 +36,24 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Distances:
-    """Distances of a result, read from its engine; the full table is made on first use, and cached."""
+    """Distances of a result, read from its engine; the full table is made on first use, and cached.
+
+    Of the fields `Result` tells.
+    """
 
     engine: Engine
     graph: Graph
     semiring: Semiring
-    sources: Labels
-    targets: Labels
     plan: Plan
-    frames: str | None
-    along: Any
-    turned: Expansion | None
+    seconds: float
+    frames: str | None = None
+    sources: Labels = None  # type: ignore[assignment]  # all, unless given
+    targets: Labels = None  # type: ignore[assignment]  # as above
+    ties_within: float = 0.0
+    along: Any = None
+    turned: Expansion | None = None
 
     @property
     def _walked(self) -> Graph:
@@ -189,7 +197,7 @@ class Distances:
 
     def _walk(self, u: Label, v: Label) -> list[int]:
         """`path`, over the vertices of the table of all pairs."""
-        require_paths(self.semiring)
+        require_selection(self.semiring, where="path")
         start, end = self._connected("path", u, v)
         if self.along is not None:
             routed: Any = self  # whose quantities are told

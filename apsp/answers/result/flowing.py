@@ -56,10 +56,6 @@ class Flowing(Routed):
         DomainError
             If the tolerance is negative or no number; in the query that follows, if it is not below all edge lengths.
 
-        See Also
-        --------
-        betweenness, counts, all_paths : Best paths that tie.
-
         Notes
         -----
         O(1). Sums are then found on the CPU, from rows of distances.
@@ -122,12 +118,6 @@ class Flowing(Routed):
             If demand names a vertex outside sources or targets, or a pair without a path.
         ShapeError, DTypeError, DomainError
             If demand has another shape, is masked, or not finite and at least 0.
-        AlgebraError, DivergenceError
-            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
-
-        See Also
-        --------
-        edge_betweenness, update : One unit between all pairs; new weights, such as travel times under these flows.
 
         Notes
         -----
@@ -147,17 +137,22 @@ class Flowing(Routed):
         wanted, n = Demand.of(demand, self.sources, self.targets), self._walked.n
         sources, targets = wanted.sources, self._ends(np.arange(self.engine.shape[1]))
         origins, every = self._in_graph(self.sources, sources), self.targets is self.labels
-        plain, done = every and self.turned is None, 0
+        done = 0
+
+        def asked(part: slice, xp: Any = np) -> Any:
+            q = wanted.rows(sources[part])
+            q = host(q) if xp is np else xp.asarray(q)
+            if every and self.turned is None:
+                return q
+            wider = xp.zeros((len(q), n))
+            wider[:, xp.asarray(targets)] = q
+            return wider
 
         def rows(positions: np.ndarray, D: Array) -> Any:
             nonlocal done
             xp = module(D)
-            q = wanted.rows(sources[done : done + len(positions)])
-            q = host(q) if xp is np else xp.asarray(q)
+            q = asked(slice(done, done + len(positions)), xp)
             done += len(positions)
-            if not plain:
-                wider = xp.zeros((len(positions), n))
-                wider[:, xp.asarray(targets)], q = q, wider
             worst = D.min() if self.semiring.add.selects == "greatest" else D.max()
             if self.engine.limit is None and worst != self.infinity:
                 return q
@@ -171,13 +166,6 @@ class Flowing(Routed):
                     f"and none{why} Pass unreachable='drop' to leave such pairs out."
                 )
             return xp.where(lost, 0.0, q)
-
-        def asked(part: slice) -> np.ndarray:
-            q = host(wanted.rows(sources[part]))
-            if not plain:
-                wider = np.zeros((len(q), n))
-                wider[:, targets], q = q, wider
-            return q
 
         swept = self._swept("flows", origins, asked, callback) if every else None
         sums = swept or self._summed("flows", origins, rows, callback)
@@ -213,17 +201,6 @@ class Flowing(Routed):
         dict
             In graph order. For a partial result, the sums between its sources and targets, as
             `betweenness_centrality_subset`.
-
-        Raises
-        ------
-        ShapeError
-            If `sources` exceeds their number.
-        AlgebraError, DivergenceError
-            If best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs nothing, naming it.
-
-        See Also
-        --------
-        edge_betweenness, networkx.betweenness_centrality : For edges; the same measure.
 
         Notes
         -----
@@ -270,15 +247,6 @@ class Flowing(Routed):
         float64 array, shape (edges,)
             In the order of the graph's edge list; equally good parallel edges share. For a matrix, shape (n, n) on the
             device of the distances.
-
-        Raises
-        ------
-        ShapeError, AlgebraError, DivergenceError
-            As `betweenness`.
-
-        See Also
-        --------
-        betweenness, flows, networkx.edge_betweenness_centrality : Vertices; your own demand; the same measure.
 
         Notes
         -----
@@ -343,13 +311,14 @@ class Flowing(Routed):
         if self.engine.limit is not None or self.engine.all_pairs.in_memory or self.ties_within:
             return None
         require_countable(self.semiring, where=where)
-        (_, heads, weights), tails = self._arcs.edges, self._arcs.tails
+        arcs = self._arcs_of("cpu")
+        _, heads, weights = arcs.edges
         watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
-        found = self.engine.all_pairs.flows((tails, heads, weights), sources, asked, watch)
+        found = self.engine.all_pairs.flows((arcs.tails, heads, weights), sources, asked, watch)
         if found is None:
             return None
         along, reached = found
-        return Balance.of(self._arcs, along, reached * (1.0 if callable(asked) else asked))
+        return Balance.of(arcs, along, reached * (1.0 if callable(asked) else asked))
 
     def _summed(
         self, where: str, sources: np.ndarray, demand: Callable[[np.ndarray, Array], Array], callback: Callback | None,
@@ -375,7 +344,7 @@ class Flowing(Routed):
             if device == "cpu":
                 return sums
             if unit is None:
-                return Sums(_NOTHING, _NOTHING, sums.along)
+                return Sums(np.empty(0), np.empty(0), sums.along)
             flow = sums.of_vertices()
             return Balance(sums.along if sums.carried else None, sums.arrivals * unit, lambda: flow)
 
@@ -428,10 +397,6 @@ class Flowing(Routed):
         flows = arcs.of_edges(sums.along, self._walked)
         return flows if self.turned is None else self.turned.carried(flows, self.graph.edge_count)
 
-    @property
-    def _arcs(self) -> Arcs:
-        return self._arcs_of("cpu")
-
     def _arcs_of(self, device: str) -> Arcs:
         known = self._arcs_by_device
         if device not in known:
@@ -443,6 +408,3 @@ class Flowing(Routed):
     @cached_property
     def _arcs_by_device(self) -> dict[str, Arcs]:
         return {}
-
-
-_NOTHING = np.empty(0)

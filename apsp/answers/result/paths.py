@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
     tiny losses, and no vertex repeats. This is A* (Hart, Nilsson, Raphael 1968) with a perfect heuristic: vertices off
     the best paths are not expanded. Raises AlgebraError if ⊕ is not selective, NoPathError.
     """
-    require_paths(semiring)
+    require_selection(semiring, where="path")
     if u == v:
         return [u]
     zero = dtypes.zero(semiring, to_v.dtype)
@@ -46,7 +46,7 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
         settled.add(x)
         previous[x] = before
         if x == v:
-            return _trace(previous, u, v)
+            return trace(previous, u, v)
         heads, weights = neighbours(x)
         for y, loss in _losses(heads, weights, x, to_v, mul, zero):
             if y not in settled:
@@ -71,11 +71,6 @@ def neighbours(graph: Graph, s: Semiring, dtype: np.dtype, edges: Edges | None) 
         return row
     start, heads, weights = edges
     return lambda x: (heads[start[x] : start[x + 1]], weights[start[x] : start[x + 1]])
-
-
-def require_paths(semiring: Semiring) -> None:
-    """AlgebraError unless ⊕ is selective."""
-    require_selection(semiring, where="path")
 
 
 def _losses(
@@ -106,8 +101,9 @@ def _exact_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     return saturating
 
 
-def _trace(previous: dict[int, int], u: int, v: int) -> list[int]:
+def trace(previous: Mapping[int, int] | np.ndarray, u: int, v: int) -> list[int]:
+    """The walk u, …, v, each vertex behind its predecessor."""
     path = [v]
     while path[-1] != u:
-        path.append(previous[path[-1]])
+        path.append(int(previous[path[-1]]))
     return path[::-1]

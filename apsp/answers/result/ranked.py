@@ -91,13 +91,6 @@ class Ranked(Flowing):
         MemoryNeeded
             If the tree of candidate paths, about 80 bytes a vertex of each, does not fit.
 
-        See Also
-        --------
-        k_distances : Their lengths alone.
-        all_paths : All that are best.
-        path : One.
-        apsp.csgraph.yen, networkx.shortest_simple_paths : The same by other names.
-
         Notes
         -----
         Paths are told apart by their vertices: of parallel edges the best counts, as in NetworkX. Weights may be 0 or
@@ -155,11 +148,6 @@ class Ranked(Flowing):
         VertexError, NoPathError, ShapeError, AlgebraError, DomainError, DivergenceError, MemoryNeeded
             As `k_paths`.
 
-        See Also
-        --------
-        k_paths : The paths.
-        distance : The first.
-
         Notes
         -----
         Cost and sources are those of `k_paths`.
@@ -198,12 +186,6 @@ class Ranked(Flowing):
             If a cycle costs nothing, naming it; `k_paths` lists the simple paths then.
         MemoryNeeded
             If those found do not fit.
-
-        See Also
-        --------
-        counts : How many there are.
-        k_paths : The next best ones.
-        path : One of them.
 
         Notes
         -----
@@ -254,7 +236,8 @@ class Ranked(Flowing):
         ranking, k, engine = self._ranking, wanted.k or 1, self.engine.all_pairs
         i, j = self._pairs(pairs, "k_paths")
         start, end = (self._in_graph(names, index) for names, index in ((self.sources, i), (self.targets, j)))
-        found, done = [_NO_PATHS] * len(i), 0
+        found: dict[int, Batch] = {}
+        done = 0
         watch = Watch(f"k_paths: {k} paths of {len(i)} pairs", len(i), wanted.callback)
         order, together = np.argsort(start, kind="stable"), max(1, _TOGETHER // (32 * max(1, self.graph.n)))
         for positions, D in engine.rows(np.unique(start)) if len(i) else ():
@@ -270,7 +253,7 @@ class Ranked(Flowing):
                         ranking.refuse_cut(search, wanted.limit)
                 done += len(part)
                 watch(done)
-        return [Paths(vertices, starts, self.graph.labels) for starts, vertices, _ in found]
+        return [Paths(found[q][1], found[q][0], self.graph.labels) for q in range(len(i))]
 
     def _search(self, row: np.ndarray, start: int, end: int, wanted: _Wanted) -> Any:
         """A search for such paths, from a row of distances."""
@@ -316,6 +299,3 @@ class _Wanted:
         kept = lengths == Limit(self.limit, ranking.semiring, lengths.dtype)(lengths)
         of_kept = np.repeat(kept, count)
         return np.concatenate([[0], count[kept].cumsum()]), vertices[of_kept], steps[of_kept]
-
-
-_NO_PATHS: Batch = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))

@@ -33,8 +33,6 @@ _ALONE = "Say r.paths(pairs), which lists vertices."
 class Routed(Distances):
     """Routes of a result. Tables are computed on first use and cached; rows and paths are not."""
 
-    ties_within: float = 0.0
-
     @property
     def _all_pairs(self) -> bool:
         return self.engine.all_pairs is self.engine

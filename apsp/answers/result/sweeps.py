@@ -163,13 +163,4 @@ def _of_ufunc(engine: Engine, s: Semiring, what: Any, axis: int | None) -> tuple
         )
     if not isinstance(what, np.ufunc):  # numba compiles for a dtype on a call, not on reduce
         what(*[output.numbers(np.empty(0, engine.dtype), s)] * 2)
-    return axis == 0, _by(what)
-
-
-def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
-    """ufunc.reduce along lines, with inf for no path."""
-
-    def of(panel: Array, s: Semiring) -> Array:
-        return ufunc.reduce(output.numbers(host(panel), s), axis=0)
-
-    return of
+    return axis == 0, lambda panel, s: what.reduce(output.numbers(host(panel), s), axis=0)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from semiring.kernels.observed import Callback
-
     from ...answers.result import Result
     from ...io.graph import Graph
 
@@ -66,13 +64,6 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
     return shown != "none"
 
 
-def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[list[Any]]]:
-    """Headings and cells: both ends, distance, and path."""
-    found = (list(map(str, path)) for path in r.paths(pairs))
-    lines = [[str(u), str(v), *cells, path] for (u, v), cells, path in zip(pairs, _told(r, pairs), found, strict=True)]
-    return ["from", "to", "distance", *_along(r), "path"], lines
-
-
 def _along(r: Result) -> list[str]:
     return [] if r.along is None else list(map(str, r.along.quantities))
 
@@ -85,23 +76,6 @@ def _told(r: Result, pairs: list[tuple[Label, Label]]) -> list[tuple[str, ...]]:
     every = [r, *map(r._of, r.along.quantities if r.along else ())]
     columns = ([text(x, one.semiring) for x in one.engine.entries(i, j)] for one in every)
     return list(zip(*columns, strict=True))
-
-
-def nearest(r: Result, wanted: list[Label]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells: every vertex, the nearest of `wanted`, and its distance."""
-    found = r.nearest(wanted)
-    return ["vertex", "nearest", "distance"], [
-        [str(v), "none" if u is None else str(u), _digits(x)]
-        for v, u, x in zip(found.vertices, found.source, found.distance, strict=True)
-    ]
-
-
-def reduced(r: Result, name: str, callback: Callback | None) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells: every vertex and a number."""
-    found = r.reduce(name, callback=callback)
-    columns = len(found) == r.engine.shape[1] and name in ("closeness", "harmonic")
-    names = r.targets if columns else r.sources
-    return ["vertex", name], [[str(v), _digits(x)] for v, x in zip(names, found, strict=True)]
 
 
 def _digits(x: np.integer | np.floating) -> str:
@@ -121,20 +95,12 @@ def distances(r: Result, u: Label, v: Label) -> tuple[list[str], list[list[str]]
         return ["from" if u is None else "to", "distance"], [
             [str(name), text(x, s)] for name, x in zip(names, line, strict=True)
         ]
-    k, m = (min(SHOWN, size) for size in engine.shape)
-    return block(r, k, m)
+    return block(r, SHOWN)
 
 
-def block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells of the first k rows and m columns."""
-    import numpy as np
-
-    from ...io.display.output import text
-
-    block = r.engine.block(np.arange(k), np.arange(m))
-    return ["", *map(str, r.targets[:m])], [
-        [str(name), *(text(x, r.semiring) for x in row)] for name, row in zip(r.sources[:k], block, strict=True)
-    ]
+def block(r: Result, count: int) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of the first rows and columns."""
+    return ["", *map(str, r.targets[:count])], r._texts(count)
 
 
 def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Label, Label]) -> None:
@@ -153,12 +119,17 @@ def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None,
 def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None, output: str | None) -> None:
     """Print by vertex the nearest vertex or a number, or write all to a file and print the first."""
     if wanted is not None:
-        headings, lines = nearest(r, wanted)
-    else:
-        assert reduction is not None
-        with Meter(reduction, quiet=quiet()) as meter:
-            headings, lines = reduced(r, reduction, meter.callback or no_progress)
-    print_lines(headings, lines, output, "vertices")
+        found = r.nearest(wanted)
+        told = zip(found.vertices, found.source, found.distance, strict=True)
+        lines = [[str(v), "none" if u is None else str(u), _digits(x)] for v, u, x in told]
+        print_lines(["vertex", "nearest", "distance"], lines, output, "vertices")
+        return
+    assert reduction is not None
+    with Meter(reduction, quiet=quiet()) as meter:
+        values = r.reduce(reduction, callback=meter.callback or no_progress)
+    columns = len(values) == r.engine.shape[1] and reduction in ("closeness", "harmonic")
+    lines = [[str(v), _digits(x)] for v, x in zip(r.targets if columns else r.sources, values, strict=True)]
+    print_lines(["vertex", reduction], lines, output, "vertices")
 
 
 def print_lines(headings: list[str], lines: list[list[str]], output: str | None, what: str) -> None:
@@ -179,11 +150,13 @@ def print_answer(
 ) -> bool:
     """Print paths of pairs, one path, or a table; returns whether there is a path."""
     if pairs is not None:
-        report_table(*paths(r, pairs), right=[2])
+        told = zip(pairs, _told(r, pairs), r.paths(pairs), strict=True)
+        lines = [[str(u), str(v), *cells, list(map(str, path))] for (u, v), cells, path in told]
+        report_table(["from", "to", "distance", *_along(r), "path"], lines, right=[2])
     elif None not in ends:
         return print_path(r, *ends)
     elif all_listed and ends == (None, None):
-        report_table(*block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
+        report_table(*block(r, max(r.engine.shape)), right=range(1, r.engine.shape[1] + 1))
     else:
         report_table(*distances(r, *ends), right=range(1, SHOWN + 1))
         if max(r.engine.shape) > SHOWN and ends == (None, None) and not quiet():

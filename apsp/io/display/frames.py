@@ -25,7 +25,10 @@ def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], libra
     """A row per source, a column per target; Polars has row names as its first column, "from"."""
     frames = _load(library)
     if frames.__name__ == "pandas":
-        index, columns = (_index(frames, names, title) for names, title in ((rows, "from"), (cols, "to")))
+        index, columns = (  # a tuple is one name, not several levels
+            frames.Index(list(names), name=title, tupleize_cols=False)
+            for names, title in ((rows, "from"), (cols, "to"))
+        )
         return frames.DataFrame(values, index=index, columns=columns)
     names = [str(name) for name in cols]
     return frames.DataFrame({"from": list(rows), **dict(zip(names, values.T, strict=True))})
@@ -46,11 +49,6 @@ def columns(named: Mapping[str, Any], library: str | None) -> Frame:
             for name, values in named.items()
         }
     return frames.DataFrame(dict(named))
-
-
-def _index(pandas: ModuleType, names: Sequence[Label], title: str) -> Any:
-    """An index of names; a tuple is one name, not several levels."""
-    return pandas.Index(list(names), name=title, tupleize_cols=False)
 
 
 def _load(library: str | None) -> ModuleType:

@@ -1,4 +1,4 @@
-"""HTML for notebooks: a caption, and the first numbers of an answer."""
+"""Tables of text, and HTML for notebooks: a caption, and the first numbers of an answer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from semiring.host.escaping import one_line
 
 #: Maximum rows and columns.
 SHOWN = 10
+
+
+def aligned(lines: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Lines of cells in columns, those on the `right` of their width."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            c.rjust(w) if k in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
 
 
 def table(caption: str, headings: Sequence[object] = (), rows: Sequence[Sequence[object]] = (), note: str = "") -> str:

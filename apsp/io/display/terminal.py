@@ -15,6 +15,7 @@ from semiring.host.compiling import Notice, listening
 from semiring.host.escaping import one_line
 
 from .bars import rich_bar
+from .notebook import aligned
 
 #: Seconds between lines of progress in a log.
 EVERY = 60.0
@@ -95,13 +96,3 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right:
         return
     for line in aligned([list(headings), *map(list, rows)], right):
         click.echo(line)
-
-
-def aligned(lines: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            c.rjust(w) if k in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]

@@ -25,6 +25,15 @@ may be gzipped (`roads.gr.gz`). For an uninformative suffix (`.txt`) `read` snif
 Metis and graph6 are undirected.
 
 A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
+
+Notes
+-----
+`names` and `written` are O(1), as modules are loaded once; `check_output` takes one look at the folder, `write`
+O(n + m), or O(n²) for a matrix.
+
+See Also
+--------
+apsp.read, apsp.write, names, written, check_output, write : Any input; the formats; what `write` would refuse.
 """
 
 from __future__ import annotations
@@ -66,14 +75,6 @@ def names() -> tuple[str, ...]:
     tuple of str
         In sniffing order.
 
-    See Also
-    --------
-    written, read : Writable formats; the reader.
-
-    Notes
-    -----
-    O(1); format modules are loaded once.
-
     Examples
     --------
     >>> "csv" in names(), "excel" in names()
@@ -84,14 +85,6 @@ def names() -> tuple[str, ...]:
 
 def written() -> tuple[str, ...]:
     """The names of writable formats.
-
-    See Also
-    --------
-    names, write : All formats; the writer.
-
-    Notes
-    -----
-    O(1); format modules are loaded once.
 
     Examples
     --------
@@ -224,15 +217,6 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
         differently (blanks in `named`, non-integers in `snap`, integers mixed with strings); asymmetric edges where it
         is undirected; non-integer or non-unit weights where it has none. Also for read-only formats.
 
-    See Also
-    --------
-    apsp.write, read, written : For any input; the inverse; the formats.
-    check_output : Early errors.
-
-    Notes
-    -----
-    O(n + m), or O(n²) for a matrix.
-
     Examples
     --------
     >>> from apsp import as_graph
@@ -259,14 +243,6 @@ def check_output(path: str | os.PathLike[str], *, format: str | None = None) -> 
         If the format is unknown.
     OSError
         As `semiring.stores.files.check_writable`.
-
-    See Also
-    --------
-    write : Raises the same later.
-
-    Notes
-    -----
-    O(1): one look at the folder.
 
     Examples
     --------

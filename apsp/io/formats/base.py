@@ -57,7 +57,7 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     description: str
-    sniff: Callable[[bytes], bool] | None
+    sniff: Callable[[bytes], object] | None
     read: Callable[..., Graph]
     write: Callable[[Graph, IO[bytes]], None] | None
     takes: tuple[str, ...] = ()

@@ -21,12 +21,10 @@ from ..reading.files import Source, csv_rows
 from ..reading.options import ANYHOW, Reading, is_numeral, names_ends, positional
 from . import matrix
 from .base import Format, edge_lines, named_edges, write_lines
-from .tables import Table, of_rows, separated
+from .tables import MARK, Cut, Numerals, Rows, Table, separated
 from .tokens import integral, show
 
 _DELIMITERS = ",;\t"
-#: Marks the ends of quoted fields, which the csv module does not report; text has no zero bytes.
-_MARK = "\0"
 #: Comments above a table, as in `numpy.savetxt`.
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
 
@@ -54,8 +52,8 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """Edges by header or chosen columns; a square table of numbers is a matrix."""
     if matrix.is_bare(source, reading):
         return matrix.read(source)
-    text = source.text
-    above = _COMMENTS.match(text) if positional(reading.columns) else None
+    text, by_position = source.text, positional(reading.columns)
+    above = _COMMENTS.match(text) if by_position else None
     if above and is_numeral(re.split(f"[{_DELIMITERS}\n]", text[above.end() :], maxsplit=1)[0]):
         text = "\n" * above[0].count("\n") + text[above.end() :]
     start = len(text) - len(text.lstrip("\n"))
@@ -64,41 +62,31 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         names: Sequence[Any] = _split(first)
     except csv.Error as error:
         raise source.error(f"the header must be well-formed CSV, got {error}.", start + 1) from error
-    skipped = 1
-    if positional(reading.columns):
-        names, skipped = range(len(names)), 0
-    header, delimiter = start + 1 if skipped else None, _delimiter(first)
-    whole = None
+    if by_position:
+        cut = _cut(source, text, start, start + 1, _delimiter(first), len(names), "the first row's")
+        return _graph(Table(source, range(len(names)), None, cut), reading)
+    cut = _cut(source, text, start + len(first) + 1, start + 2, _delimiter(first), len(names), "the header's")
+    return _graph(Table(source, names, start + 1, cut), reading)
+
+
+def _cut(source: Source, text: str, begin: int, line: int, delimiter: str, width: int, whose: str) -> Cut:
+    """The rows of text[begin:], from a line on, cut as fast as they allow; FormatError unless of `width` fields."""
     if text is source.text:
-        begin = start + len(first.encode()) + 1 if skipped else start
-        whole = decimals(source.lines, delimiter, len(names), begin=begin)
-    if whole is not None:
-        table = Table(
-            source, names, header, whole.texts, lambda row: start + 1 + skipped + row,
-            integers=whole.integers, numbers=whole.column,
-        )  # fmt: skip
-        return _graph(table, reading)
+        found = decimals(source.lines, delimiter, width, begin=len(text[:begin].encode()))
+        if found is not None:
+            return Numerals(found, range(line, line + len(found.digits)))
+    text = text[begin:]
     if '"' not in text:
-        cells = separated(text[start:], delimiter, len(names), csv.field_size_limit())
+        cells = separated(text, delimiter, width, csv.field_size_limit(), line)
         if cells is not None:
-            table = Table(
-                source, names, header, lambda index: cells.columns[index][skipped:],
-                lambda row: start + 1 + skipped + row, distinct=lambda indices: cells.distinct(indices, skipped),
-                integers=lambda indices: cells.integers(indices, skipped),
-            )  # fmt: skip
-            return _graph(table, reading)
-    rows = list(csv_rows(source, _marked(text, delimiter), delimiter))
-    for line, row in rows:
-        if len(row) != len(names):
-            what = "the header's" if skipped else "the first row's"
-            shown = show(",".join(_unmarked(row)))
+            return cells
+    rows = list(csv_rows(source, _marked(text, delimiter), delimiter, line - 1))
+    for number, row in rows:
+        if len(row) != width:
+            shown = show(",".join(field.replace(MARK, "") for field in row))
             way = " Leave out what stands above it." if names_ends(row) else ""
-            raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.{way}", line)
-    table = Table(
-        source, names, header, of_rows([row for _, row in rows[skipped:]]), lambda row: rows[row + skipped][0],
-        _unmarked,
-    )  # fmt: skip
-    return _graph(table, reading)
+            raise source.error(f"a row must have {whose} {width} fields, got {len(row)}: {shown}.{way}", number)
+    return Rows([number for number, _ in rows], [row for _, row in rows])
 
 
 def _graph(table: Table, reading: Reading) -> Graph:
@@ -115,7 +103,7 @@ def _graph(table: Table, reading: Reading) -> Graph:
 def write(graph: Graph, file: IO[bytes]) -> None:
     """Write `source,target,weight`, or the first two if unweighted."""
     arcs, names = named_edges(graph, "csv", forbidden="\0\r", quotes=True)
-    longest, most = max(map(len, names), default=0), csv.field_size_limit() - 2 * len(_MARK)
+    longest, most = max(map(len, names), default=0), csv.field_size_limit() - 2 * len(MARK)
     if longest > most:
         problem = f"names must have at most {most} characters, got {longest}"
         raise FormatError("csv", None, f"write: {problem}. Write npz.")
@@ -134,11 +122,7 @@ def _marked(text: str, delimiter: str) -> str:
     if '"' not in text:
         return text
     quoted = rf'(?:^|(?<=[{delimiter}\n])) *"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is literal
-    return re.sub(quoted, rf'"{_MARK}\1{_MARK}"', text)
-
-
-def _unmarked(fields: Sequence[str]) -> list[str]:
-    return [field.replace(_MARK, "") for field in fields]
+    return re.sub(quoted, rf'"{MARK}\1{MARK}"', text)
 
 
 def _delimiter(header: str) -> str:

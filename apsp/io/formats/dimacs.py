@@ -25,10 +25,7 @@ _ANY_ARC = re.compile(rb"^[ \t]*a", re.MULTILINE)
 _PLAIN = re.compile(rb"p sp ([0-9]{1,15}) ([1-9][0-9]{0,14})")
 _EMPTY_ARC = re.compile(rb"^[ \t]*a[ \t]*$", re.MULTILINE)
 _STRAY = re.compile(rb"^[ \t]*(?![acp\s](?:\s|\Z))[^\s][^\n]*", re.MULTILINE)
-
-
-def sniff(head: bytes) -> bool:
-    return re.search(rb"^p[ \t]+sp[ \t]", head, re.MULTILINE) is not None
+sniff = re.compile(rb"^p[ \t]+sp[ \t]", re.MULTILINE).search
 
 
 def read(source: Source) -> Graph:

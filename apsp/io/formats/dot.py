@@ -9,12 +9,8 @@ from typing import IO, Any
 from .base import Format
 from .through_networkx import reader
 
-_HEAD = re.compile(rb"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?:strict\s+)?(?:di)?graph\b[^\n{]*\{", re.DOTALL)
-
-
-def sniff(head: bytes) -> bool:
-    """`graph {` or `digraph name {`, below comments."""
-    return _HEAD.match(head) is not None
+#: `graph {` or `digraph name {`, below comments.
+sniff = re.compile(rb"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?:strict\s+)?(?:di)?graph\b[^\n{]*\{", re.DOTALL).match
 
 
 def parse(networkx: ModuleType, pydot: ModuleType, file: IO[bytes]) -> Any:

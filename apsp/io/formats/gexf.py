@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from .base import Format
 from .through_networkx import reader
 
-
-def sniff(head: bytes) -> bool:
-    """Its root."""
-    return b"<gexf" in head
-
-
+sniff = re.compile(rb"<gexf").search
 read = reader(lambda networkx, file: networkx.read_gexf(file), "GEXF")
 FORMAT = Format("gexf", (".gexf",), "GEXF, as Gephi saves it (read only)", sniff, read, None, ("weight",))

@@ -14,10 +14,7 @@ from .through_networkx import reader
 _DEEPEST = 100
 #: Brackets of lists, skipping texts and comments.
 _BRACKETS = re.compile(rb'"[^"]*"|^[ \t]*#[^\n]*|[][]', re.MULTILINE)
-
-
-def sniff(head: bytes) -> bool:
-    return re.search(rb"^[ \t]*graph\s*\[", head, re.MULTILINE) is not None
+sniff = re.compile(rb"^[ \t]*graph\s*\[", re.MULTILINE).search
 
 
 def parse(networkx: ModuleType, file: IO[bytes]) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 from typing import IO, Any
 
 from .base import Format
 from .through_networkx import reader
 
-
-def sniff(head: bytes) -> bool:
-    """The optional header; without it, nothing distinguishes a graph from a word."""
-    return head.startswith(b">>graph6<<")
+#: The optional header; without it, nothing distinguishes a graph from a word.
+sniff = re.compile(rb">>graph6<<").match
 
 
 def parse(networkx: ModuleType, file: IO[bytes]) -> Any:

@@ -9,9 +9,7 @@ from typing import IO, Any
 from .base import Format
 from .through_networkx import reader
 
-
-def sniff(head: bytes) -> bool:
-    return b"<graphml" in head
+sniff = re.compile(rb"<graphml").search
 
 
 def parse(networkx: ModuleType, file: IO[bytes]) -> Any:

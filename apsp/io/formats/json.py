@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -21,10 +22,8 @@ from . import geojson
 from .base import Format
 from .through_networkx import converted
 
-
-def sniff(head: bytes) -> bool:
-    """An object or a list of objects."""
-    return re.match(rb'\s*\[?\s*\{\s*("|\})', head) is not None
+#: An object or a list of objects.
+sniff = re.compile(rb'\s*\[?\s*\{\s*("|\})').match
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
@@ -44,7 +43,8 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     if isinstance(data, dict) and names_ends(data) and not any(isinstance(x, (list, dict)) for x in data.values()):
         data = [data]  # one record alone
     if isinstance(data, dict) and reading.columns is None and not lists_columns(data):
-        return converted(source, reading, lambda networkx: parse(networkx, data), "JSON of a graph")
+        complete = replace(reading, complete=True)
+        return converted(source, complete, lambda networkx: parse(networkx, data), "JSON of a graph")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise source.error(
             f'must be a list of records {{"from": u, "to": v, "weight": w}}, or one object whose keys are vertices, '

@@ -20,14 +20,10 @@ from .base import Format
 from .npy import matrix
 from .tokens import EXACT, entries, integral, show
 
-_WRITTEN = re.compile(rb"\s*# matrix of \d+ rows and \d+ columns[ \t]*\n")
+#: The leading comment of written matrices.
+sniff = re.compile(rb"\s*# matrix of \d+ rows and \d+ columns[ \t]*\n").match
 #: A comment before edges, as in SNAP and `snap` files.
 _EDGES = re.compile(rb"^[ \t]*#.*(edges:|directed graph|fromnodeid)", re.MULTILINE | re.IGNORECASE)
-
-
-def sniff(head: bytes) -> bool:
-    """The leading comment of written matrices."""
-    return _WRITTEN.match(head) is not None
 
 
 def is_bare(source: Source, reading: Reading) -> bool:
@@ -42,7 +38,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
     size = int(first[0]) if counted else len(first)
     more = len(list(islice(lines, size + 1))) > size
     if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or more:
-        return sniff(head)  # the last line, or field, may be cut off
+        return bool(sniff(head))  # the last line, or field, may be cut off
     rows = [row for _, row in _entries(source)]
     n = len(rows)
     if n != len(rows[0]):

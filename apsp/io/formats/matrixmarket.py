@@ -24,10 +24,7 @@ from .tokens import counts, show
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
 _LAYOUTS, _FIELDS = ("coordinate", "array"), ("real", "double", "integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
-
-
-def sniff(head: bytes) -> bool:
-    return head[:14].lower() == b"%%matrixmarket"
+sniff = re.compile(rb"%%matrixmarket", re.IGNORECASE).match
 
 
 def read(source: Source) -> Graph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 from typing import IO, Any
 
 import numpy as np
@@ -20,10 +21,7 @@ from .base import Format
 from .tokens import show
 
 _CHUNK = 1 << 20
-
-
-def sniff(head: bytes) -> bool:
-    return head.startswith(b"\x93NUMPY")
+sniff = re.compile(rb"\x93NUMPY").match
 
 
 def read(source: Source) -> Graph:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -32,10 +33,7 @@ from .base import Format
 from .tokens import show
 
 _WHAT = "a complete .npz archive of arrays of numbers or text"
-
-
-def sniff(head: bytes) -> bool:
-    return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+sniff = re.compile(rb"PK(\x03\x04|\x05\x06)").match
 
 
 def read(source: Source) -> Graph:

@@ -27,12 +27,8 @@ from ..reading.options import ANYHOW, Reading
 from .base import Format
 from .tokens import integral, numbers, show
 
-_VERTICES = re.compile(rb"^\s*\*vertices\s+\d", re.MULTILINE | re.IGNORECASE)
+sniff = re.compile(rb"^\s*\*vertices\s+\d", re.MULTILINE | re.IGNORECASE).search
 _FIELD = re.compile(r'"([^"]*)"|(\S+)')
-
-
-def sniff(head: bytes) -> bool:
-    return _VERTICES.search(head) is not None
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from semiring.host.spelling import came
+from semiring.host.text import Decimals
 
 from ..graph import Graph
 from ..labels import Labels, number_ends
@@ -29,51 +30,40 @@ _SAMPLE, _MOST = 4096, 0.97
 
 #: The header that `csv.write` writes; always a header.
 WRITTEN = ("source", "target")
+#: Marks the ends of quoted fields, which the csv module does not report; text has no zero bytes.
+MARK = "\0"
 
 
 @dataclass(frozen=True)
 class Table:
     """A text cut into columns; `source` is for errors.
 
-    `names` are from the header, in line `header`, or range(width). `column(index)` returns the stripped fields below
-    the header, `line(row)` the line number, from 1, `unquoted(fields)` the contents of quoted fields; if fast
-    (else None), `distinct(indices)` the distinct fields of columns, and their indices by column and row,
-    `integers(indices)` int64, a row per column, if all are integers ≥ 0, and `numbers(index)` a column of numbers.
+    `names` are from the header, in line `header`, or range(width); `cut` has the rows below it.
     """
 
     source: Source
     names: Sequence[Any]
     header: int | None
-    column: Callable[[int], Sequence[str]]
-    line: Callable[[int], int]
-    unquoted: Callable[[Sequence[str]], Sequence[str]] = lambda fields: fields
-    distinct: Callable[[Sequence[int]], tuple[list[str], np.ndarray] | None] = lambda indices: None
-    integers: Callable[[list[int]], np.ndarray | None] = lambda indices: None
-    numbers: Callable[[int], np.ndarray | None] = lambda index: None
+    cut: Cut
 
     def edges(self, reading: Reading) -> Graph:
         """A graph with an edge per row; names are integers if all look so and none is quoted."""
-
-        def refuse(problem: str) -> Exception:
-            return self.source.error(problem, self.header)
-
+        refuse = partial(self.source.error, line=self.header)
         headed = self.header is not None
         which = direction_columns(self.names, self._plain) if headed and not positional(reading.columns) else []
-        numeric = self._is_numeric
-        chosen = choose(self.names, reading, refuse, header=headed, passed=which, numeric=numeric)
-        guessed = self.header is not None and reading.columns is None
+        chosen = choose(self.names, reading, refuse, header=headed, passed=which, numeric=self._is_numeric)
+        guessed = headed and reading.columns is None
         if guessed and not reading.named:
             self._require_no_number(chosen[:2], refuse)
-        whole = self.integers(list(chosen[:2]))
-        distinct = self.distinct(chosen[:2]) if whole is None else None
+        whole = self.cut.integers(list(chosen[:2]))
+        distinct = self.cut.distinct(chosen[:2]) if whole is None else None
         if whole is not None:
             ends = []
         elif distinct is None or "" in distinct[0]:
-            ends = [self.column(end) for end in chosen[:2]]
+            ends = [self.cut.column(end) for end in chosen[:2]]
             for fields in ends:
                 if "" in fields:
-                    problem = "a vertex must have a name, got an empty field."
-                    raise self.source.error(problem, self.line(fields.index("")))
+                    raise self._error("a vertex must have a name, got an empty field.", fields.index(""))
         else:
             ends = [distinct[0], []]
         weights = None if chosen.weight is None else self._weights(chosen.weight, reading)
@@ -83,43 +73,45 @@ class Table:
             labels, rows, cols = number_ends(*(list(map(int, fields)) for fields in ends))
         else:
             self._require_vertices(chosen[:2], ends)
-            labels, rows, cols = number_ends(*map(self.unquoted, ends))
+            labels, rows, cols = number_ends(*map(self.cut.unquoted, ends))
         if guessed and whole is None:  # no name is an integer
             self._require_no_edge(chosen, labels, refuse)
         if distinct is not None and not ends[1]:
             rows, cols = rows[distinct[1]]
         graph = Graph.from_arrays(rows, cols, weights, labels=labels)
         columns = {self.names[index]: self._plain(index) for index in which}
-        return turned(graph, columns, reading, lambda problem, row: self.source.error(problem, self.line(row)))
+        return turned(graph, columns, reading, self._error)
+
+    def _error(self, problem: str, row: int) -> Exception:
+        return self.source.error(problem, int(self.cut.lines[row]))
 
     def _plain(self, index: int) -> Sequence[str]:
-        return [field.strip("\0") for field in self.column(index)]
+        return [field.strip("\0") for field in self.cut.column(index)]
 
     def _is_numeric(self, index: int) -> bool:
-        first = self.column(index)[:1]
+        first = self.cut.column(index)[:1]
         return all(is_numeral(field.replace(",", ".")) or seconds([field]) is not None for field in first)
 
     def matrix(self) -> Graph | None:
         """The labelled matrix if row and column names agree, else None; FormatError for other order or non-numbers."""
-        names, rows = [str(name) for name in self.names[1:]], list(self.unquoted(self.column(0)))
+        names, rows = [str(name) for name in self.names[1:]], list(self.cut.unquoted(self.cut.column(0)))
         if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_numeral(str(self.names[0])):
             return None
         if rows != names:
             first = next(index for index, name in enumerate(names) if rows[index] != name)
-            raise self.source.error(
+            raise self._error(
                 f"the rows of a matrix must be in the order of its columns, got {show(rows[first])} for "
                 f"{show(names[first])}. Say columns= if it lists edges.",
-                self.line(first),
+                first,
             )
         n = len(names)
-        tokens = [token or "inf" for index in range(1, n + 1) for token in self.unquoted(self.column(index))]
+        fields = map(self.cut.column, range(1, n + 1))
+        tokens = [token or "inf" for column in fields for token in self.cut.unquoted(column)]
         values, wrong = entries(tokens)
         if wrong is not None:
             column, row = divmod(wrong.index, n)
-            problem = (
-                f"an entry must be {wrong.need}, got {show(tokens[wrong.index])} in the column {show(names[column])}."
-            )
-            raise self.source.error(problem, self.line(row))
+            got = f"{show(tokens[wrong.index])} in the column {show(names[column])}"
+            raise self._error(f"an entry must be {wrong.need}, got {got}.", row)
         labels = Labels(map(int, names)) if integral(names) else Labels(names)
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
 
@@ -128,11 +120,9 @@ class Table:
         if not all(map(is_numeral, chain.from_iterable(ends))):
             return
         for index in columns:
-            for row, field in enumerate(self.column(index)):
+            for row, field in enumerate(self.cut.column(index)):
                 if not is_vertex(field, fractions=self.header is not None):
-                    raise self.source.error(
-                        f"a vertex must be a name or an integer, got {show(field)}.", self.line(row)
-                    )
+                    raise self._error(f"a vertex must be a name or an integer, got {show(field)}.", row)
         written: dict[Decimal, str] = {}
         for name in dict.fromkeys(chain.from_iterable(ends)):
             known = written.setdefault(Decimal(name), name)
@@ -166,21 +156,18 @@ class Table:
 
     def _has_numbers_below_a_word(self, ends: Sequence[int]) -> bool:
         words = (k for k, name in enumerate(self.names) if k not in ends and as_number(name) is None)
-        return any(all(as_number(field) is not None for field in self.column(k)) for k in words)
+        return any(all(as_number(field) is not None for field in self.cut.column(k)) for k in words)
 
     def _weights(self, index: int, reading: Reading) -> np.ndarray:
-        plain = self.numbers(index)
+        plain = self.cut.numbers(index)
         if plain is not None:
             return plain
-        whole = self.integers([index])
-        if whole is not None:
-            return whole[0]
-        distinct = self.distinct([index])
+        distinct = self.cut.distinct([index])
         if distinct is not None:
             values, wrong = numbers(distinct[0])
             if wrong is None:
                 return values[distinct[1][0]]
-        found = self.unquoted(self.column(index))
+        found = self.cut.unquoted(self.cut.column(index))
         values, wrong = numbers(found)
         if wrong is not None and any("," in token for token in found):
             values, wrong = entries(found)
@@ -192,78 +179,110 @@ class Table:
             way = " Say weight=None for unweighted edges." if reading.weight is BY_RULE else ""
             if ":" in found[wrong.index]:
                 way = " A duration is written hh:mm:ss, and then every row has one." + way
-            problem = f"{what} must be {wrong.need}, got {show(found[wrong.index])}.{way}"
-            raise self.source.error(problem, self.line(wrong.index))
+            raise self._error(f"{what} must be {wrong.need}, got {show(found[wrong.index])}.{way}", wrong.index)
         return values
 
 
-def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
-    """Column accessor of equally long rows."""
-    columns = list(zip(*rows, strict=True))
-
-    def column(index: int) -> Sequence[str]:
-        return [field.strip() for field in columns[index]] if columns else []
-
-    return column
-
-
 class Cut:
-    """Fields of a text by position in its UTF-8 bytes `data`; strings are made only on request.
+    """Rows of fields, by column, and their `lines`, from 1; what is read of them without strings, else None."""
 
-    `begins` and `stops` (rows, width) bound the fields in `data`, which has a final line end. `strip`: fields may have
-    blanks around them, or bytes are not characters.
-    """
+    lines: Sequence[int] | np.ndarray
 
-    data: np.ndarray
-    begins: np.ndarray
-    stops: np.ndarray
-    strip: bool
-
-    def texts(self) -> list[str]:
-        """All fields, row by row."""
+    def column(self, index: int) -> Sequence[str]:
+        """Stripped fields, quoted ones between marks."""
         raise NotImplementedError
 
-    @cached_property
-    def columns(self) -> list[Sequence[str]]:
-        cells, width = self.texts(), self.stops.shape[1]
-        return [cells[index::width] for index in range(width)]
+    def unquoted(self, fields: Sequence[str]) -> Sequence[str]:
+        return fields
 
-    def integers(self, indices: list[int], first: int) -> np.ndarray | None:
-        """Columns from row `first` on as int64, shape (indices, rows); None where `digits` is."""
-        if self.strip:
-            return None
-        found = digits(self.data, *(x[first:, indices].T.ravel() for x in (self.begins, self.stops)))
-        return None if found is None else found.reshape(len(indices), -1)
+    def integers(self, indices: list[int]) -> np.ndarray | None:
+        """Columns as int64, shape (indices, rows), if all are integers ≥ 0."""
+        return None
+
+    def numbers(self, index: int) -> np.ndarray | None:
+        found = self.integers([index])
+        return None if found is None else found[0]
+
+    def distinct(self, indices: Sequence[int]) -> tuple[list[str], np.ndarray] | None:
+        """Distinct fields of columns, and their indices (columns, rows)."""
+        return None
 
 
 @dataclass(frozen=True)
-class Cells(Cut):
-    """Fields between separators and line ends."""
+class Rows(Cut):
+    """Rows of strings."""
+
+    lines: Sequence[int]
+    rows: Sequence[Sequence[str]]
+
+    def column(self, index: int) -> Sequence[str]:
+        return [row[index].strip() for row in self.rows]
+
+    def unquoted(self, fields: Sequence[str]) -> Sequence[str]:
+        return [field.replace(MARK, "") for field in fields]
+
+
+@dataclass(frozen=True)
+class Numerals(Cut):
+    """Plain decimals of a long text."""
+
+    found: Decimals
+    lines: Sequence[int]
+
+    def column(self, index: int) -> Sequence[str]:
+        return self.found.texts(index)
+
+    def integers(self, indices: list[int]) -> np.ndarray | None:
+        return self.found.integers(indices)
+
+    def numbers(self, index: int) -> np.ndarray | None:
+        return self.found.column(index)
+
+
+@dataclass(frozen=True)
+class Placed(Cut):
+    """Fields by position in the UTF-8 bytes `data` of a text; strings are made only on request.
+
+    begins, stops : (rows, width)
+    strip : whether fields may have outer blanks, or the text other characters than ASCII's
+    """
 
     text: str
-    separator: str
     data: np.ndarray
+    begins: np.ndarray
     stops: np.ndarray
-    strip: bool
-
-    def texts(self) -> list[str]:
-        cells = self.text.removesuffix("\n").replace("\n", self.separator).split(self.separator)
-        return list(map(str.strip, cells)) if self.strip else cells
+    lines: Sequence[int] | np.ndarray
+    strip: bool = False
+    separator: str | None = None
 
     @cached_property
-    def begins(self) -> np.ndarray:  # type: ignore[override]  # computed here
-        return np.concatenate(([0], self.stops.ravel()[:-1] + 1)).reshape(self.stops.shape)
+    def columns(self) -> list[Sequence[str]]:
+        width, between = self.stops.shape[1], self.separator
+        text = self.text if between is None else self.text.removesuffix("\n").replace("\n", between)
+        cells = text.split(between)
+        cells = list(map(str.strip, cells)) if self.strip else cells
+        return [cells[index::width] for index in range(width)]
 
-    def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
-        """Distinct fields of columns from row `first` on, and their indices (columns, rows); None if not worthwhile.
+    def column(self, index: int) -> Sequence[str]:
+        return self.columns[index]
+
+    def integers(self, indices: list[int]) -> np.ndarray | None:
+        """None also where `digits` is."""
+        if self.strip:
+            return None
+        found = digits(self.data, *(x[:, indices].T.ravel() for x in (self.begins, self.stops)))
+        return None if found is None else found.reshape(len(indices), -1)
+
+    def distinct(self, indices: Sequence[int]) -> tuple[list[str], np.ndarray] | None:
+        """None if not worthwhile, or if fields are between blanks.
 
         Fields are compared as 8-byte words and found by sorting a hash of those. None for long fields, blanks around
         them, or nearly all distinct.
         """
-        begins, stops = (x[first:, indices].T.ravel() for x in (self.begins, self.stops))
+        begins, stops = (x[:, indices].T.ravel() for x in (self.begins, self.stops))
         lengths = stops - begins
         longest = int(lengths.max(initial=0))
-        if self.strip or longest > 8 * _WORDS or not len(lengths):
+        if self.strip or self.separator is None or longest > 8 * _WORDS or not len(lengths):
             return None
         padded = np.concatenate((self.data, np.zeros(8 * _WORDS, np.uint8)))
         words = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))  # one at every byte
@@ -291,8 +310,8 @@ class Cells(Cut):
         return fields, which.reshape(len(indices), -1)
 
 
-def separated(text: str, separator: str, width: int, longest: int) -> Cells | None:
-    """The cells of an unquoted text; None if a line has not `width` fields, or at least `longest` bytes."""
+def separated(text: str, separator: str, width: int, longest: int, line: int) -> Placed | None:
+    """The cells of an unquoted text from a line on; None if one has not `width` fields, or at least `longest` bytes."""
     data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
     new = data == ord("\n")
     between = new | (data == ord(separator))
@@ -303,69 +322,41 @@ def separated(text: str, separator: str, width: int, longest: int) -> Cells | No
     if len(data) >= longest and np.diff(np.flatnonzero(new), prepend=-1).max() >= longest:
         return None
     strip = not text.isascii() or bool((BLANK[data] & ~between).any())
-    return Cells(text, separator, data, stops.reshape(-1, width), strip)
-
-
-@dataclass(frozen=True)
-class Fields(Cut):
-    """Blank-separated fields, as many on each line; `lines` are line numbers, from 1."""
-
-    text: str
-    data: np.ndarray
-    begins: np.ndarray
-    stops: np.ndarray
-    lines: np.ndarray
-    strip = False
-
-    def texts(self) -> list[str]:
-        return self.text.split()
-
-    @property
-    def first(self) -> list[str]:
-        return [self.text[a:b] for a, b in zip(self.begins[0].tolist(), self.stops[0].tolist(), strict=True)]
-
-
-def blank_separated(text: str) -> Fields | None:
-    """The fields of a text; None for lines of unequal length or non-ASCII text."""
-    if not text.isascii():
-        return None
-    data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
-    found = between_blanks(data)
-    return None if found is None else Fields(text, data, *found)
+    begins = np.concatenate(([0], stops[:-1] + 1))
+    lines = range(line, line + len(stops) // width)
+    return Placed(text, data, begins.reshape(-1, width), stops.reshape(-1, width), lines, strip, separator)
 
 
 def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> Graph:
     """The edges of a text of blank-separated fields, one a line.
 
-    Unless `reading` chooses columns, a first line naming both ends is a header. `shape` is the form of a line, a word a
-    field (default: like the first). Raises FormatError for other lines, or as `Table.edges`.
+    The first line is a header if it names both ends; `shape`, if given, is what a line must be.
     """
-    cells = blank_separated(text)
-    columns, lines = _fields(source, text, shape) if cells is None else ([], cells.lines)
-    if not len(lines):
+    below = text.lstrip()
+    if not below:
         return Graph.from_arrays([], [])
-    first = [column[0] for column in columns] if cells is None else cells.first
+    line = text.count("\n", 0, len(text) - len(below)) + 1
+    top, _, below = below.partition("\n")
+    first = top.split()
     if shape and len(first) != len(shape.split()):
-        raise source.error(f"a line must be `{shape}`, got {show(' '.join(first))}.", int(lines[0]))
-    header = names_ends(first) if reading.columns is None else not positional(reading.columns)
-    skipped = 1 if header else 0
-    names: Sequence[Any] = first if header else range(len(first))
-    line = int(lines[0]) if header else None
-    table = Table(
-        source, names, line, lambda index: (columns if cells is None else cells.columns)[index][skipped:],
-        lambda row: int(lines[row + skipped]),
-        integers=lambda indices: None if cells is None else cells.integers(indices, skipped),
-    )  # fmt: skip
-    return table.edges(reading)
+        raise source.error(f"a line must be `{shape}`, got {show(' '.join(first))}.", line)
+    headed = names_ends(first) if reading.columns is None else not positional(reading.columns)
+    names: Sequence[Any] = first if headed else range(len(first))
+    cut = _blank_separated(source, "\n" * line + below if headed else text, len(first), shape)
+    return Table(source, names, line if headed else None, cut).edges(reading)
 
 
-def _fields(source: Source, text: str, shape: str) -> tuple[list[Sequence[str]], np.ndarray]:
-    """`blank_separated` row by row; FormatError for the first row of another length."""
-    found = [(number, row) for number, row in enumerate(map(str.split, text.split("\n")), 1) if row]
-    width = len(shape.split()) or len(found[0][1] if found else ())
-    for number, row in found:
+def _blank_separated(source: Source, text: str, width: int, shape: str) -> Cut:
+    """The fields of a text; FormatError for the first line that has not `width` of them."""
+    if text.isascii():
+        data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
+        found = between_blanks(data)
+        if found is not None and found[0].shape[1] == width:
+            return Placed(text, data, *found)
+    rows = [(number, row) for number, row in enumerate(map(str.split, text.split("\n")), 1) if row]
+    for number, row in rows:
         if len(row) != width:
             need = f"be `{shape}`" if shape else f"have the {width} fields of the first"
             got = "" if shape else f"{len(row)}: "
             raise source.error(f"a line must {need}, got {got}{show(' '.join(row))}.", number)
-    return list(zip(*(row for _, row in found), strict=True)), np.array([number for number, _ in found])
+    return Rows([number for number, _ in rows], [row for _, row in rows])

@@ -50,7 +50,9 @@ def converted(source: Source, reading: Reading, parse: Function, what: str, *mor
         raise
     except (ValueError, TypeError, LookupError) as error:
         raise source.error(str(error)) from error
-    return _numbered(graph)
+    if graph.n and all(isinstance(label, str) for label in graph.labels) and integral(graph.labels):
+        return replace(graph, labels=Labels(map(int, graph.labels)))  # as other formats have them
+    return graph
 
 
 def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Label] | None = None) -> None:
@@ -64,10 +66,3 @@ def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Label] | Non
             found = values if wrong is None else seconds(texts)
             for data, value in zip(having, texts if found is None else found.tolist(), strict=True):
                 data[name] = value
-
-
-def _numbered(graph: Graph) -> Graph:
-    """The graph with labels as integers if all are canonical integers, as in other formats."""
-    if graph.n and all(isinstance(label, str) for label in graph.labels) and integral(graph.labels):
-        return replace(graph, labels=Labels(map(int, graph.labels)))
-    return graph

@@ -19,10 +19,8 @@ from ..reading.options import ANYHOW, Reading
 from .base import Format
 from .tables import of_fields
 
-
-def sniff(head: bytes) -> bool:
-    """A tag of metadata in the first line."""
-    return re.match(rb"\s*<(NUMBER OF|FIRST THRU|ORIGINAL HEADER)", head) is not None
+#: A tag of metadata in the first line.
+sniff = re.compile(rb"\s*<(NUMBER OF|FIRST THRU|ORIGINAL HEADER)").match
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -66,8 +66,9 @@ class Graph(Exported):
         In `index` and `index_of`, if no vertex has that label.
     DTypeError, DomainError
         In `matrix`, `to_scipy` and `edges`, if the weights do not fit the semiring or the dtype.
-    MemoryNeeded
-        In these, `to_networkx` and `to_frame`, if the result, or the edges of a dense matrix, do not fit.
+    MemoryNeeded, ImportError
+        In these, `to_networkx` and `to_frame`, if the result, or the edges of a dense matrix, do not fit; in the last
+        two, if the library is missing.
 
     See Also
     --------
@@ -256,7 +257,7 @@ class Graph(Exported):
         places: Array = None,
         crs: Any = None,
     ) -> Graph:
-        """A copy with some properties replaced; arrays are shared.
+        """The graph with some properties replaced: itself if none differs, else one that shares its arrays.
 
         Parameters
         ----------
@@ -291,6 +292,9 @@ class Graph(Exported):
         >>> g.having(directed=False, name="roads")
         Graph(n=3, directed=False, name='roads')
         """
+        idle = directed in (None, self.directed) and weighted and not name and places is crs is None
+        if idle and (nulls is None or (self.dense is None and not nulls)):
+            return self
         edges: Any = slice(None)
         crs = getattr(places, "crs", None) if crs is None else crs
         if self.dense is None and self.weights is not None and (nulls or not weighted):
@@ -306,15 +310,17 @@ class Graph(Exported):
                 "Graph: directed=False must come with a list of edges, got a dense matrix. "
                 "A matrix says both directions itself: pass np.minimum(A, A.T)."
             )
-        return replace(
-            self,
-            directed=self.directed if directed is None else directed,
+        return Graph(
+            self.n,
+            self.labels,
+            self.dense,
             rows=None if self.rows is None else self.rows[edges],
             cols=None if self.cols is None else self.cols[edges],
             weights=self.weights[edges] if weighted and self.weights is not None else None,
+            directed=self.directed if directed is None else directed,
+            name=name or self.name,
             unit=self.unit or (not weighted and self.dense is not None),
             nulls=self.nulls if nulls is None or self.dense is None else nulls,
-            name=name or self.name,
             places=self.places if places is None else as_places(places, self.labels),
             planar=self.planar if crs is None else is_projected(crs),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import fields
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from semiring.host.types import Array, Fields, Values
 
 from ..labels import Labels
 from . import Graph
-from .nulls import Nulls
 
 #: Weights copied and checked at a time, within a core's cache.
 TOGETHER = 1 << 15
@@ -53,7 +52,7 @@ class Compressed(Graph):
     def around(own: Any, bounds: tuple[float, float] | None = None) -> Compressed:
         """The graph of a matrix that nobody else writes to, unchecked and uncopied."""
         n, graph = own.shape[0], object.__new__(Compressed)
-        vars(graph).update(_defaults(), n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
+        vars(graph).update(_DEFAULTS, n=n, labels=Labels(range(n)), compressed=own, bounds=bounds)
         return graph
 
     @cached_property
@@ -73,23 +72,6 @@ class Compressed(Graph):
     def edge_count(self) -> int:
         return len(self.weights)
 
-    def having(
-        self,
-        *,
-        directed: bool | None = None,
-        weighted: bool = True,
-        nulls: Nulls = None,
-        name: str = "",
-        places: Array = None,
-        crs: Any = None,
-    ) -> Graph:
-        """As in `Graph`, on the edge list; self if nothing changes."""
-        if directed is not False and weighted and not nulls and not name and places is None and crs is None:
-            return self
-        make, edges = self.__reduce__()
-        listed: Graph = make(*edges)
-        return listed.having(directed=directed, weighted=weighted, nulls=nulls, name=name, places=places, crs=crs)
-
     def __reduce__(self) -> Values:
         return Graph, tuple(getattr(self, field.name) for field in fields(Graph))
 
@@ -97,8 +79,7 @@ class Compressed(Graph):
         return "Graph" + super().__repr__().removeprefix(type(self).__qualname__)
 
 
-@cache
-def _defaults() -> Fields:
-    """Default fields of a graph known only by its edges."""
-    listed = {"n", "labels", "rows", "cols", "weights"}
-    return {field.name: field.default for field in fields(Graph) if field.name not in listed}
+#: Fields of a graph of which only edges are known.
+_DEFAULTS: Fields = {
+    f.name: f.default for f in fields(Graph) if f.name not in ("n", "labels", "rows", "cols", "weights")
+}

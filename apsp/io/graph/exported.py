@@ -69,17 +69,11 @@ class Exported(Adjacency):
         -------
         networkx.DiGraph, Graph, MultiDiGraph or MultiGraph
 
-        Raises
-        ------
-        ImportError, ValueError
-            If NetworkX is missing; if a label is None, which NetworkX forbids.
-        MemoryNeeded
-            If the edges of a dense matrix do not fit.
-
         Notes
         -----
-        O(n + m) time; hundreds of bytes an edge, in NetworkX's dictionaries. The class is as needed for direction
-        and parallel edges; edges of an unweighted graph have no attribute.
+        ValueError if a label is None, which NetworkX forbids. O(n + m) time; hundreds of bytes an edge, in NetworkX's
+        dictionaries. The class is as needed for direction and parallel edges; edges of an unweighted graph have no
+        attribute.
 
         Examples
         --------
@@ -117,11 +111,6 @@ class Exported(Adjacency):
             By default the installed one; pandas if both are.
         semiring : str or Semiring
             Its zero marks the non-edges of a dense matrix.
-
-        Raises
-        ------
-        ImportError, MemoryNeeded
-            If neither library is installed; if the edges of a dense matrix do not fit.
 
         Notes
         -----

@@ -50,16 +50,6 @@ class OnDisk:
         declared = name if name in catalog.names() and found.dtype.name in catalog.get(name).dtypes else None
         return cls(place, (found.shape[0], found.shape[1]), found.dtype, _identity(place, found), declared)
 
-    @classmethod
-    def described_as(cls, n: int, path: str, dtype: str, identity: str, semiring: str) -> OnDisk:
-        """The inverse of `described`, for n vertices."""
-        return cls(path, (n, n), np.dtype(dtype), identity, semiring or None)
-
-    def described(self) -> dict[str, str]:
-        """A record to save: path, dtype, identity, semiring."""
-        record = {"path": self.path, "dtype": self.dtype.str, "identity": self.identity}
-        return {**record, "semiring": self.semiring or ""}
-
     def __len__(self) -> int:
         return self.shape[0]
 

@@ -20,6 +20,14 @@
 | matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
 
 They are tried in this order, the most specific first; a library is imported only by its own objects.
+
+Notes
+-----
+`is_array` is O(1), by type; `write` O(n + m), or O(n²) for a matrix.
+
+See Also
+--------
+as_graph, read, is_array, write : The conversion, of files, and its inverse.
 """
 
 from __future__ import annotations
@@ -195,15 +203,6 @@ def write(graph: Input, path: str | os.PathLike[str], *, format: str | None = No
     FormatError, OSError
         If the format cannot express the graph; if the file cannot be written.
 
-    See Also
-    --------
-    apsp.io.formats.write : Formats and their limits.
-    read, as_graph : The inverse.
-
-    Notes
-    -----
-    O(n + m), or O(n²) for a matrix.
-
     Examples
     --------
     >>> write([("A", "B", 4)], "/dev/null", format="csv")
@@ -223,14 +222,6 @@ def is_array(source: Input) -> bool:
     ------
     DTypeError
         If `as_graph` does not support it.
-
-    See Also
-    --------
-    as_graph : The conversion.
-
-    Notes
-    -----
-    O(1): by type.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,8 @@ class _Table:
                     "Say table.loc[table.columns].",
                 )
             return None
-        if self._may_be_edges(columns, rows):
+        confirmed = rows is not None and not self.counted
+        if len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2]):
             raise FormatError(
                 self.kind,
                 None,
@@ -116,15 +117,8 @@ class _Table:
             )
         return Graph.from_matrix(_together(columns, self.kind), labels=names)
 
-    def _may_be_edges(self, columns: Sequence[Any], rows: list[Any] | None) -> bool:
-        """Whether a wide table may be edges: 2 or 3 integer columns, without matching row labels."""
-        confirmed = rows is not None and not self.counted
-        return len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2])
-
     def edges(self, reading: Reading) -> Graph:
-        def refuse(problem: str) -> FormatError:
-            return FormatError(self.kind, None, problem)
-
+        refuse = partial(FormatError, self.kind, None)
         which = direction_columns(self.names, lambda index: self.columns[index].to_list())
         chosen = choose(self.names, reading, refuse, passed=which, numeric=self._is_numeric)
         for end in chosen[:2]:

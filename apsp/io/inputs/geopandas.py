@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from ..reading.lines import Ends, from_lines
 from ..reading.options import SOURCES, TARGETS, Reading
 from .base import Kind
 
+_refuse = partial(FormatError, "GeoPandas frame", None)
+
 
 def convert(source: Input, reading: Reading) -> Graph:
     """An edge per row, by `from_lines`; index levels may name the ends."""
@@ -24,10 +27,6 @@ def convert(source: Input, reading: Reading) -> Graph:
     found = frame.to_dict("records")
     properties = [{name: x.item() if isinstance(x, np.generic) else x for name, x in row.items()} for row in found]
     return from_lines(list(map(_ends, source.geometry)), properties, reading, _refuse).having(crs=source.crs)
-
-
-def _refuse(problem: str) -> FormatError:
-    return FormatError("GeoPandas frame", None, problem)
 
 
 def _ends(line: Any) -> Ends:

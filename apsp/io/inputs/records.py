@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from semiring.host.errors import FormatError
 from semiring.host.types import Input
@@ -11,6 +12,8 @@ from ..graph import Graph
 from ..reading.lines import from_lines
 from ..reading.options import Reading
 from .base import Kind
+
+_refuse = partial(FormatError, "records", None)
 
 
 def recognises(source: Input, reading: Reading) -> bool:
@@ -27,10 +30,6 @@ def convert(source: Input, reading: Reading) -> Graph:
         if not isinstance(row, Mapping):
             raise _refuse(f"every record must be a dict, got {type(row).__name__} for record {k}.")
     return from_lines([None] * len(rows), rows, reading, _refuse, "record")
-
-
-def _refuse(problem: str) -> FormatError:
-    return FormatError("records", None, problem)
 
 
 KIND = Kind(

@@ -32,7 +32,7 @@ def from_networkx(source: Input, reading: Reading = ANYHOW) -> Graph:
         found = Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
         return found.having(places=places, crs=source.graph.get("crs"))
     arcs = list(source.edges(data=True))
-    rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
+    rows, cols = (np.array([position[arc[side]] for arc in arcs], np.int64) for side in (0, 1))
     values = weights_of([data for _, _, data in arcs], reading, arcs)
     return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name).having(
         places=places, crs=source.graph.get("crs")
@@ -61,8 +61,21 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
 def weights_of(
     data: Sequence[Mapping[Any, Any]], reading: Reading, ends: Sequence[Sequence[Label]]
 ) -> list[Any] | None:
-    """The weights among attributes of edges, 1 where one has none; None of unweighted ones. Errors as below."""
+    """The weights among attributes of edges, None of unweighted ones; DTypeError as below.
+
+    An edge without one weighs 1, unless the reading is `complete`.
+    """
     name = attribute(reading, kinds_of(data)) if data else None
+    if (
+        name is not None
+        and reading.complete
+        and (lacking := [k for k, values in enumerate(data) if name not in values])
+    ):
+        u, v, *_ = ends[lacking[0]]
+        raise DTypeError(
+            f"as_graph: an edge must have a weight, got none under {came(name)} on the edge {came(u)} → {came(v)}. "
+            "Give it one, or say weight=None for unweighted edges."
+        )
     found = None if name is None else [values.get(name, 1) for values in data]
     require_numbers(found, name, ends)
     return found
@@ -99,8 +112,5 @@ def _called(
                 found[position[u], position[v]] = value
     directed = bool(source.is_directed()) or any(found.get((j, i)) != value for (i, j), value in found.items())
     arcs = [(i, j, value) for (i, j), value in found.items() if directed or i <= j]
-    return _integers([i for i, _, _ in arcs]), _integers([j for _, j, _ in arcs]), [w for _, _, w in arcs], directed
-
-
-def _integers(values: list[int]) -> np.ndarray:
-    return np.array(values, dtype=np.int64)
+    rows, cols = (np.array([arc[side] for arc in arcs], np.int64) for side in (0, 1))
+    return rows, cols, [w for _, _, w in arcs], directed

@@ -75,13 +75,14 @@ TIMETABLE = {
 
 @dataclass(frozen=True)
 class Reading:
-    """Reading options: columns or attributes, file format, null value, direction."""
+    """Reading options: columns or attributes, format, null value, direction; `complete` if every edge has a weight."""
 
     weight: Weight = BY_RULE
     columns: Columns | None = None
     format: str | None = None
     nulls: Nulls = None
     directed: bool | None = None
+    complete: bool = False
 
     @property
     def named(self) -> bool:
