@@ -352,10 +352,11 @@ def sections(thing) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def said_by_class(function, title: str) -> bool:
-    """Whether all classes that offer a method say a section of it once for several methods, and name it there."""
+def said_by_owner(function, title: str) -> bool:
+    """Whether all classes that offer a method, or the module of a function, say a section for several, and name it."""
     name = function.__name__
-    owners = [C for C in CLASSES if getattr(C, name, None) == function]
+    modules = [m for m in (sys.modules[function.__module__],) if getattr(m, name, None) == function]
+    owners = [C for C in CLASSES if getattr(C, name, None) == function] or modules
     texts = [sections(C).get(title, "") for C in owners]
     if title == "See Also":
         return bool(owners) and all(re.search(rf"^[^:\n]*(?<![\w.]){name}\b[^:\n]* :", text, re.M) for text in texts)
@@ -364,13 +365,13 @@ def said_by_class(function, title: str) -> bool:
 
 @pytest.mark.parametrize("function", public_functions(), ids=lambda f: f"{f.__module__}.{f.__qualname__}")
 def test_public_functions_say_what_they_return_and_raise(function):
-    """In sections of their own, or of their class; a type in the signature and a summary that names all may do."""
+    """In sections of their own, their class or module; a type in the signature and a summary that names all may do."""
     there, signature = {*sections(function)}, inspect.signature(function)
     summary, returned = inspect.getdoc(function).partition("\n\n")[0], str(signature.return_annotation or "Any")
     if "Yields" in there or ("Any" not in returned and ("rray" not in returned or re.search(r"\(.*\)|array", summary))):
         there.add("Returns")
     exempt = {title for title, names in SECTIONS.items() if function.__qualname__ in names.split()}
-    assert [t for t in {*SECTIONS} - there - exempt if not said_by_class(function, t)] == []
+    assert [t for t in {*SECTIONS} - there - exempt if not said_by_owner(function, t)] == []
     unsaid = [name for name in signature.parameters if name != "self" and not re.search(rf"\b{name}\b", summary)]
     assert "Parameters" in there or not unsaid
     assert ">>> " in inspect.getdoc(function)
