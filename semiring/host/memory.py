@@ -42,17 +42,20 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
     Traceback (most recent call last):
     semiring.host.errors.MemoryNeeded: closure: 1024.0 PiB must fit on cpu, got ... free. Use a smaller dtype.
     """
-    if not fits(needed, device):
-        free = shown(available(device) or 0)
-        raise MemoryNeeded(f"{where}: {shown(needed)} must fit on {device}, got {free} free. {hint}")
+    if needed <= LEAST or granted(needed, device):
+        return
+    free = available(device)
+    if free is not None and needed > free:
+        raise MemoryNeeded(f"{where}: {shown(needed)} must fit on {device}, got {shown(free)} free. {hint}")
 
 
 def fits(needed: int, device: str = "cpu") -> bool:
     """Whether `needed` bytes are free, or it is unknown how many are."""
-    if needed <= LEAST or granted(needed, device):
-        return True
-    free = available(device)
-    return free is None or needed <= free
+    try:
+        require(needed, device, where="", hint="")
+    except MemoryNeeded:
+        return False
+    return True
 
 
 def granted(needed: int, device: str = "cpu") -> bool:

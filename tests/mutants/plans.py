@@ -54,8 +54,8 @@ MUTANTS = [
     Mutant(
         "refusal-at-the-limit",
         "semiring/host/memory.py",
-        "return free is None or needed <= free",
-        "return free is None or needed <= 2 * free",
+        "if free is not None and needed > free:",
+        "if free is not None and needed > 2 * free:",
         "tests/test_memory.py::test_what_is_free_may_be_taken_to_the_last_byte",
         "Twice of what is free is taken.",
     ),
