@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
+from semiring.kernels.cpu.sparse.dijkstra import search
 from semiring.sparse.dijkstra import dijkstra, nearest
 
 
@@ -62,6 +63,15 @@ def test_distances_that_decrease_again_and_again():
     ).tocsr()
     lists = [x.tolist() for x in (*A.tocoo().coords, A.tocoo().data)]
     np.testing.assert_array_equal(dijkstra(A, np.array([0]))[0], relaxed(*lists, n, [0], math.inf))
+
+
+def test_arrays_that_are_not_written_to():
+    A = csr_array((np.ones(2), ([0, 1], [1, 2])), shape=(3, 3))
+    for array in (A.data, A.indices, A.indptr):
+        array.flags.writeable = False
+    compiled = len(search.signatures)
+    assert dijkstra(A, np.array([0])).tolist() == [[0, 1, 2]]
+    assert len(search.signatures) <= max(compiled, 1)
 
 
 def test_nothing_is_asked():

@@ -27,7 +27,8 @@ class _Search:
 
     def __init__(self, A: Matrix, limit: float) -> None:
         n = A.shape[0]
-        self.arcs = A.indptr, A.indices, np.ascontiguousarray(A.data, np.float64)
+        arcs = A.indptr, A.indices, np.ascontiguousarray(A.data, np.float64)
+        self.arcs = [x if x.flags.writeable else x.copy() for x in arcs]  # as the kernel is compiled for
         self.limit, self.workspace = float(limit), (np.empty(n, NODE), np.empty(n), np.empty(n, np.int32))
 
     def __call__(self, sources: np.ndarray) -> np.ndarray:
