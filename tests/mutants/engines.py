@@ -295,8 +295,8 @@ MUTANTS = [
     Mutant(
         "fitting-least",
         "apsp/road/road.py",
-        "sorted(found, key=lambda e: _cost(e, question))",
-        "sorted(found, key=lambda e: -_cost(e, question))",
+        'sorted(offers, key=attrgetter("cost"))',
+        "sorted(offers, key=lambda offer: -offer.cost)",
         "tests/test_engines.py::test_the_plan_takes_what_counts_least",
         "The slowest engine is taken.",
     ),
