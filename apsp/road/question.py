@@ -101,23 +101,14 @@ class Question:
     @cached_property
     def intake(self) -> Intake:
         """The array in the computing dtype, and whose memory it is."""
-        w = self.wants
-        return take(
-            self.source, self.semiring, w,
-            dtype=w.dtype if getattr(self.source, "weights", None) is None else self.dtype, overwrite=w.overwrite,
-            unweighted=w.unweighted and not self.is_graph, nulls=w.nulls, where=w.where,
-        )  # fmt: skip
+        dtype = self.wants.dtype if getattr(self.source, "weights", None) is None else self.dtype
+        return take(self.source, self.semiring, self.wants, dtype)
 
     @cached_property
     def problem(self) -> Problem:
-        w = self.wants
         if isinstance(self.source, BitMatrix):
-            return pose_bits(self.source, self.semiring, w.dtype, w.device, w.overwrite)
-        taken, memory, undeclared = self.intake
-        return pose_array(
-            taken.array, self.semiring, memory, device=w.device, move=not w.dry, null_undeclared=undeclared,
-            where=w.where,
-        )  # fmt: skip
+            return pose_bits(self.source, self.semiring, self.wants)
+        return pose_array(self.intake, self.semiring, self.wants)
 
     def in_kind(self, table: Array) -> Array:
         """A table in the input's library and device, or the overwritten input."""

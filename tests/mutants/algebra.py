@@ -255,8 +255,8 @@ MUTANTS = [
     Mutant(
         "restore-window",
         "semiring/dense/cycles.py",
-        "_parts(D, potential[:, rows], potential[:, columns])",
-        "_parts(D, potential[:, columns], potential[:, rows])",
+        "_parts(D, self.potential[:, rows], self.potential[:, columns])",
+        "_parts(D, self.potential[:, columns], self.potential[:, rows])",
         "tests/test_large.py::test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_itself",
         "A window's rows are restored by the potentials of its columns.",
     ),
@@ -504,8 +504,8 @@ MUTANTS = [
     Mutant(
         "potentials-always-fit",
         "semiring/dense/potentials.py",
-        "return self.certain or greatest + self.longest < infinity",
-        "return True",
+        "if not self.certain and greatest + self.longest >= infinity:",
+        "if False:",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",
         "Walks whose lengths leave the dtype are lost.",
     ),
