@@ -199,8 +199,8 @@ MUTANTS = [
     Mutant(
         "conform-bool-of-numbers",
         "semiring/algebra/conversion.py",
-        "(array[part] != 0) & (array[part] != 1)",
-        "(array[part] != 0) | (array[part] != 1)",
+        "if bool((out[part] != array[part]).any()):",
+        "if bool((out[part] == array[part]).any()):",
         "tests/test_graph.py::TestMatrices::test_boolean_reading_of_lengths",
         "A matrix of zeros and ones is refused as truth values.",
     ),
