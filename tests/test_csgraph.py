@@ -16,7 +16,7 @@ import apsp
 from apsp import csgraph
 from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
-from apsp.csgraph.potentials import potentials
+from apsp.csgraph.engines import potentials
 from apsp.generate import road_like
 from apsp.road.engines import elimination, structures
 

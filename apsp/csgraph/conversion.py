@@ -85,6 +85,13 @@ class Network:
         """Whether a matrix is as fast as the list of arcs."""
         return self.size > MANY_ARCS * self.n
 
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether a matrix is closed in less time than its arcs are listed."""
+        if self.dense is None or self.n > FEW or not self.least >= 0:
+            return False
+        return self.n <= 4 * MANY_ARCS or self.has_many_arcs
+
     @property
     def row_bytes(self) -> int:
         return self.n * self.dtype.itemsize

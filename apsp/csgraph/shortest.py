@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse.csgraph as scipys
 
+from semiring.dense.routes import NONE
 from semiring.host import errors
 from semiring.host.errors import DTypeError
 from semiring.host.memory import require
@@ -16,8 +17,7 @@ from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
 from .conversion import Network, network, overwritable
-from .engines import Options, distances
-from .routes import NONE, with_predecessors
+from .engines import Options, distances, with_predecessors
 
 Found = TypeVar("Found")
 

@@ -667,9 +667,9 @@ MUTANTS = [
     ),
     Mutant(
         "csgraph-rows-of-few-arcs",
-        "apsp/csgraph/engines.py",
-        "network.n <= 4 * MANY_ARCS or network.has_many_arcs",
-        "network.has_many_arcs",
+        "apsp/csgraph/conversion.py",
+        "self.n <= 4 * MANY_ARCS or self.has_many_arcs",
+        "self.has_many_arcs",
         "tests/test_csgraph.py::test_rows_of_a_small_full_matrix_are_those_of_its_closure",
         "Arcs of a few vertices are listed, which takes longer than their closure.",
     ),
