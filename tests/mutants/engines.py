@@ -205,8 +205,8 @@ MUTANTS = [
     ),
     Mutant(
         "settle-reflexive",
-        "apsp/road/convergence/settle.py",
-        "    D[range(len(D)), range(len(D))] = dtypes.one(semiring, D.dtype)\n    return None\n",
+        "apsp/road/convergence/divergence.py",
+        "    D[range(len(D)), range(len(D))] = one\n    return None\n",
         "    return None\n",
         "tests/test_divergence.py::test_an_unknown_operation_is_judged_within_its_component",
         "What rounding left on the diagonal stays.",
