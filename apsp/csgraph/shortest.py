@@ -74,8 +74,8 @@ def answer(
         if P is not None:
             P[beyond] = NONE
     if sources is not None:
-        return _shaped(D if P is None else (D, P), sources.shape)
-    if overwritten and D is not csgraph:
+        D, P = (X if X is None else X.reshape(*sources.shape, graph.n) for X in (D, P))
+    elif overwritten and D is not csgraph:
         csgraph[...] = D
         D = csgraph
     return D if P is None else (D, P)
@@ -95,13 +95,6 @@ def within_reach(
     except errors.NegativeCycleError as error:
         message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
         raise NegativeCycleError(message, error.vertex, error.cycle) from None
-
-
-def _shaped(found: Any, shape: tuple[int, ...]) -> Any:
-    """Rows of distances, of predecessors too, as (*shape, n)."""
-    if isinstance(found, tuple):
-        return tuple(_shaped(table, shape) for table in found)
-    return found.reshape(*shape, found.shape[-1])
 
 
 def nearest(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
