@@ -147,11 +147,11 @@ class Problem:
         matrix, size = self.memory is not Memory.READ_ONLY, self.dtype.itemsize
         return self.n**2 * size + estimates.predecessors(self.n, size, table=True, matrix=matrix)
 
-    def part(self, index: int) -> Problem:
-        """One matrix of a batch, surveyed, as a separate problem."""
-        matrix = self.matrix[index]
-        memory = Memory.OVERWRITE if self.memory is Memory.OVERWRITE else Memory.OWNED
-        return replace(self, matrix=matrix, memory=memory, seen=survey(matrix, self.semiring, where="closure"))
+    def about(self, matrix: Array, seen: Survey | None = None, **others: Any) -> Problem:
+        """Another matrix on the device, which may be written to, surveyed unless it has been."""
+        semiring = others.get("semiring", self.semiring)
+        seen = survey(matrix, semiring, where="closure") if seen is None else seen
+        return replace(self, **{"matrix": matrix, "memory": Memory.OWNED, "origin": None, "seen": seen, **others})
 
 
 def location(matrix: Array) -> str:
@@ -198,10 +198,11 @@ def take(A: Array, s: Semiring, wants: Wants, dtype: DType) -> Intake:
 def pose_array(intake: Intake, s: Semiring, wants: Wants) -> Problem:
     """The problem of closing an array of the computing dtype: copied to the device and surveyed there."""
     array, memory, move, where = intake.taken.array, intake.memory, not wants.dry, wants.where
-    target = device_of(array, wants.device)
+    home = device_of(array)
+    target = home if wants.device is None else device_of(array, wants.device)
     boolean = dtypes.SCALARS[array.dtype].boolean
     packed_on_the_way = target == "cuda" and boolean  # in pieces, by the upload
-    if not move or device_of(array) == target or packed_on_the_way or not array.size:
+    if not move or home == target or packed_on_the_way or not array.size:
         if move and memory is Memory.READ_ONLY:  # refuse before the survey if the result does not fit
             require(array.size // 8 if boolean else array.nbytes, target, where=where, hint=HINT)
         return Problem(array, s, target, memory, survey(array, s, where=where, null_undeclared=intake.null_undeclared))

@@ -91,10 +91,10 @@ class Question:
 
     @cached_property
     def device(self) -> str:
-        unplaced = self.is_graph or isinstance(self.source, (int, np.integer)) or self.in_windows
+        if not (isinstance(self.source, (Graph, int, np.integer)) or self.in_windows):
+            return self.problem.device
         matrix = getattr(self.source, "dense", None)
-        placed = matrix if matrix is not None and is_plain(matrix) else None
-        return device_of(placed, self.wants.device) if unplaced else self.problem.device
+        return device_of(matrix if matrix is not None and is_plain(matrix) else None, self.wants.device)
 
     # As a matrix
 

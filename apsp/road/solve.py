@@ -16,7 +16,6 @@ from semiring.algebra import dtypes
 from semiring.algebra.catalog import max_min
 from semiring.algebra.saturation import compares, compressed, expanded, narrowed, widened, wider
 from semiring.algebra.shifting import finite, sign_of
-from semiring.algebra.survey import survey
 from semiring.dense.bits import BitMatrix
 from semiring.dense.cycles import Johnson
 from semiring.dense.potentials import Potentials, potentials_of
@@ -52,6 +51,8 @@ class Solved:
 
 def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solved:
     """Close a problem (planning if necessary) and return the result in kind, with plan and times."""
+    if problem.origin is None and problem.memory is not Memory.OVERWRITE:
+        return _solve(problem, request, plan)
     start = clock()
     buffer = allocate_result(problem)
     solved = _solve(problem, request, plan)
@@ -109,9 +110,7 @@ def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
         if wide is None:
             raise
         try:
-            matrix = widened(A, wide, s)
-            seen = survey(matrix, s, where="closure")
-            found = _solve(replace(problem, matrix=matrix, memory=Memory.OWNED, seen=seen), request)
+            found = _solve(problem.about(widened(A, wide, s)), request)
         except MemoryNeeded:
             raise error from None
     narrowed(found.matrix, D.dtype, D)
@@ -134,7 +133,7 @@ def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     seen = problem.seen._replace(least=max(problem.seen.least, -end - 1), greatest=min(problem.seen.greatest, end))
     if sign and problem.n * max(map(abs, finite(M, seen, sign))) >= end:
         return None
-    found = _solve(replace(problem, matrix=M, memory=Memory.OWNED, seen=seen), request)
+    found = _solve(problem.about(M, seen), request)
     D = expanded(found.matrix, A.dtype, A if problem.in_place else None)
     return Solved(D, plan, clock() - start, found.phases)
 
@@ -240,15 +239,13 @@ def _by_ordinals(problem: Problem, plan: Plan, request: Request) -> Solved | Non
     """Small Boolean matrices in one batch over (max, min): packed singly, they would be bound by launches."""
     start, A, ops = clock(), problem.matrix, problem.bind(request)
     packed = ops.grain > 1 and problem.device == "cuda"
-    if not packed or request.fixed or not 0 < problem.n <= ORDINALS or len(A) == 1:
+    if not packed or request.fixed or not 0 < problem.n <= ORDINALS or len(A) < 2:
         return None
     require(4 * A.size, problem.device, where="closure", hint=HINT)
     ends = (dtypes.zero(max_min, np.int16), dtypes.one(max_min, np.int16))
     ops = bind(max_min, np.dtype(np.int16), device=problem.device)
     W = ops.upload(module(A).where(A, *map(np.int16, ends[::-1])), copy=False)
-    seen = survey(W, max_min, where="closure")
-    ordinals = replace(problem, matrix=W, semiring=max_min, memory=Memory.OWNED, origin=None, seen=seen)
-    found = _solve(ordinals, request).matrix == ends[1]
+    found = _solve(problem.about(W, semiring=max_min), request).matrix == ends[1]
     D = A if problem.memory is not Memory.READ_ONLY else module(A).empty_like(A)
     D[...] = found if problem.is_on_device else host(found)
     return Solved(D, plan, clock() - start, {})
@@ -270,7 +267,7 @@ def _one_by_one(problem: Problem, plan: Plan, request: Request) -> Solved | None
     D, pairs = problem.matrix, problem.n**3
     for index in range(len(D)):
         report = _reporting(request.callback, index * pairs, len(D) * pairs)
-        part = replace(problem.part(index), origin=None)
+        part = problem.about(D[index], memory=problem.memory)
         try:
             closed = _solve(part, replace(request, callback=report)).matrix
         except (DivergenceError, DomainError) as error:
