@@ -79,6 +79,13 @@ class Offer:
         missing = self.missing
         return max(0.0, missing.seconds - _uncompiled[self.subject]) if missing.kernels else 0.0
 
+    def charge_others(self, seconds: float) -> None:
+        """Charge an answer to what it did without, kernels and a structure, until they would have taken as long."""
+        if not self.kind.compiles:
+            _uncompiled[self.subject] += seconds
+        if "arcs" in vars(self.question) and self.kind.name != "elimination":
+            charge(self.question, seconds)
+
     def compiling(self, work: Callable[..., T], *of: Any) -> T:
         """work(*of), whose notices of compilation name the missing kernels."""
         token = expected.set(lambda: (self.subject, self.missing))
@@ -210,15 +217,15 @@ def answer(question: Question) -> Answer:
         D, plan = repeated
         return Answer(Dense(D), plan, perf_counter() - uncounted.seconds - start)
     if question.wants.on_negative_cycle != "raise":
-        pruned.check(question)
-    try:
+        pruned.refuse_options(question)
+    with on_device_of(question.source):
         try:
-            engine, plan = _opened(question)
-        except DivergenceError as error:
-            with on_device_of(question.source):
+            try:
+                engine, plan = _opened(question)
+            except DivergenceError as error:
                 engine, plan = pruned.reopened(question, error, _opened)
-    except DivergenceError as error:
-        raise _as_asked(error, question) from None
+        except DivergenceError as error:
+            raise _as_asked(error, question) from None
     wants = question.wants
     if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None or wants.ends is not None):
         engine = _part(question, engine)
@@ -230,29 +237,25 @@ def answer(question: Question) -> Answer:
 
 def _opened(question: Question) -> tuple[Engine, Plan]:
     """The engine of all pairs, and its plan."""
-    with on_device_of(question.source):
-        plan = choose(question)
-        if plan.dtype == "int32" and not (engines.get(plan.engine).proves or question.once(proven)):
-            return _opened(question.widened())
-        if question.wants.callback is None and (bars.chosen or plan.seconds > 1):
-            told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
-            question = copy(question)  # with what is known of it
-            object.__setattr__(question, "wants", replace(question.wants, callback=told))
-        late = plan.seconds > PATIENCE and not fits(question, plan.beside_bytes, plan.device)  # or refused on opening
-        if not late:
-            report_plan(plan, question.wants.callback)
-        kind = engines.get(plan.engine)
-        offer = Offer(kind, question)
-        engine = offer.compiling(kind.open, question, plan)
-        computed = SCALARS[engine.dtype].name
-        plan = plan if computed == plan.dtype else replace(plan, dtype=computed)
-        if not kind.compiles:
-            _uncompiled[offer.subject] += plan.seconds
-        if "arcs" in vars(question) and plan.engine != "elimination":
-            charge(question, plan.seconds)
-        if late:
-            report_plan(plan, question.wants.callback)
-        return engine, plan
+    plan = choose(question)
+    kind = engines.get(plan.engine)
+    if plan.dtype == "int32" and not (kind.proves or question.once(proven)):
+        return _opened(question.widened())
+    if question.wants.callback is None and (bars.chosen or plan.seconds > 1):
+        told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
+        question = copy(question)  # with what is known of it
+        object.__setattr__(question, "wants", replace(question.wants, callback=told))
+    late = plan.seconds > PATIENCE and not fits(question, plan.beside_bytes, plan.device)  # or refused on opening
+    if not late:
+        report_plan(plan, question.wants.callback)
+    offer = Offer(kind, question)
+    engine = offer.compiling(kind.open, question, plan)
+    offer.charge_others(plan.seconds)
+    computed = SCALARS[engine.dtype].name
+    plan = plan if computed == plan.dtype else replace(plan, dtype=computed)
+    if late:
+        report_plan(plan, question.wants.callback)
+    return engine, plan
 
 
 def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:

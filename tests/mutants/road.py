@@ -22,7 +22,7 @@ MUTANTS = [
     Mutant(
         "road-never-compiles",
         "apsp/road/road.py",
-        "            _uncompiled[offer.subject] += plan.seconds\n",
+        "            _uncompiled[self.subject] += seconds\n",
         "            pass\n",
         "tests/test_road.py::test_compiling_is_put_off_for_as_long_as_it_takes_itself",
         "A process that asks small questions never compiles, however many there are.",
@@ -126,8 +126,8 @@ MUTANTS = [
     Mutant(
         "road-told-though-refused",
         "apsp/road/road.py",
-        "        if not late:\n",
-        "        if late:\n",
+        "    if not late:\n",
+        "    if late:\n",
         "tests/test_road.py::test_what_is_refused_is_not_told_to_take_long",
         "What does not fit is told to take long first, and refused then.",
     ),
@@ -318,7 +318,7 @@ MUTANTS = [
     Mutant(
         "narrowed-expected",
         "apsp/road/road.py",
-        "not (engines.get(plan.engine).proves or question.once(proven))",
+        "not (kind.proves or question.once(proven))",
         "False",
         "tests/test_engines.py::test_a_long_path_is_wider_than_a_lattice",
         "Searches answer in 32 bits where an elimination is expected to prove that they do.",

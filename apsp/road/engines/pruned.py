@@ -135,7 +135,7 @@ class Unbounded(Pruned):
         return D
 
 
-def check(question: Question) -> None:
+def refuse_options(question: Question) -> None:
     """Raise for options incompatible with on_negative_cycle="-inf", or another value."""
     wants, s = question.wants, question.semiring
     given = f"{wants.where}: on_negative_cycle"
