@@ -12,7 +12,7 @@ import scipy.sparse.csgraph as scipys
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
-from semiring.dense.routes import of_rows
+from semiring.dense.routes import NONE, of_rows
 from semiring.host.devices import host
 from semiring.host.memory import require
 from semiring.host.types import Array
@@ -188,6 +188,27 @@ def _searched_with_predecessors(graph: Network, sources: np.ndarray, options: Op
     seconds = len(sources) * graph.search_seconds
     in_batches(len(sources), seconds, advance, n, options.callback)
     return D, P
+
+
+def nearest(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """By vertex the distance from the nearest source, the predecessor, and that source."""
+    limit = options.limit
+    require(graph.n * (graph.dtype.itemsize + 4), where="csgraph", hint="Use a smaller dtype.")
+    sources = np.arange(graph.n) if sources is None else sources
+    if graph.least >= 0 and graph.dtype.kind == "f":
+        D, P, nearest_one = scipys.dijkstra(
+            graph.csr, indices=sources, min_only=True, limit=limit, return_predecessors=True
+        )
+        return D.astype(graph.dtype, copy=False), P, nearest_one
+    if not len(sources):
+        nothing = np.full(graph.n, NONE, np.int32)
+        return np.full(graph.n, graph.zero, graph.dtype), nothing, nothing.copy()
+    D, P = with_predecessors(graph, sources, options)
+    best, every = D.argmin(axis=0), np.arange(graph.n)
+    D = D[best, every]
+    beyond = (graph.zero == D) | (limit < D)
+    D[beyond] = graph.zero
+    return D, np.where(beyond, NONE, P[best, every]), np.where(beyond, NONE, sources[best]).astype(np.int32)
 
 
 def potentials(network: Network) -> np.ndarray:
