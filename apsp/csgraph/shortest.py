@@ -73,7 +73,8 @@ def answer(
         if P is not None:
             P[beyond] = NONE
     if sources is not None:
-        D, P = (X if X is None else X.reshape(*sources.shape, graph.n) for X in (D, P))
+        shape = (*sources.shape, graph.n)
+        D, P = D.reshape(shape), P if P is None else P.reshape(shape)
     elif overwritten and D is not csgraph:
         csgraph[...] = D
         D = csgraph
