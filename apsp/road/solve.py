@@ -18,7 +18,7 @@ from semiring.algebra.saturation import compares, compressed, expanded, narrowed
 from semiring.algebra.shifting import finite, sign_of
 from semiring.dense.bits import BitMatrix
 from semiring.dense.cycles import Johnson
-from semiring.dense.potentials import Potentials, potentials_of
+from semiring.dense.potentials import LengthsOverflowError, Potentials, potentials_of
 from semiring.host.compiling import clock
 from semiring.host.devices import host, module
 from semiring.host.errors import DivergenceError, DomainError, MemoryNeeded
@@ -71,7 +71,8 @@ def _solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solv
             return converted
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
-    overwritten, loses = problem.memory is Memory.OVERWRITE, request.table and problem.may_lose
+    overwritten = problem.memory is Memory.OVERWRITE
+    loses = s.idempotent and request.table and problem.may_lose
     lengths = settle.precaution(A, s, problem.seen, overwrite=overwritten)
     try:
         solved = _follow(problem, ops, plan, request, lengths)
@@ -91,7 +92,7 @@ def _solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solv
 def conversions(problem: Problem) -> Sequence[Callable[[Problem, Plan, Request], Solved | None]]:
     """Other ways, tried first: of a batch as ordinals, or one by one; in int32 on a GPU; without negative lengths."""
     if problem.batch:
-        return [_by_ordinals, _one_by_one]
+        return [_by_ordinals, _one_by_one] if problem.device == "cuda" else [_one_by_one]
     wide = problem.dtype == np.int64 and problem.device == "cuda" and problem.n >= INT32
     signed = dtypes.SCALARS[problem.dtype].integer and not problem.nonnegative
     return [_in_int32] * wide + [_by_potentials] * signed
@@ -151,7 +152,7 @@ def _follow(
 ) -> Solved:
     """M ← M* by the plan, in place if permitted, else in a copy; by way of Johnson's lengths, if there are any.
 
-    On these, cycles of length about 0 cannot amplify each other's rounding. OverflowError if they do not fit.
+    On these, cycles of length about 0 cannot amplify each other's rounding. LengthsOverflowError if they do not fit.
     """
     start, A = clock(), problem.matrix
     if problem.batch:
@@ -184,7 +185,7 @@ def _by_potentials(problem: Problem, plan: Plan, request: Request) -> Solved | N
         return None
     try:
         return replace(_follow(problem, problem.bind(request), plan, request, potentials), seconds=clock() - start)
-    except OverflowError:
+    except LengthsOverflowError:
         return None
 
 
@@ -238,8 +239,7 @@ def give_back(problem: Problem, D: Array, buffer: Any = None) -> Array:
 def _by_ordinals(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     """Small Boolean matrices in one batch over (max, min): packed singly, they would be bound by launches."""
     start, A, ops = clock(), problem.matrix, problem.bind(request)
-    packed = ops.grain > 1 and problem.device == "cuda"
-    if not packed or request.fixed or not 0 < problem.n <= ORDINALS or len(A) < 2:
+    if ops.grain == 1 or request.fixed or not 0 < problem.n <= ORDINALS or len(A) < 2:
         return None
     require(4 * A.size, problem.device, where="closure", hint=HINT)
     ends = (dtypes.zero(max_min, np.int16), dtypes.one(max_min, np.int16))
@@ -257,11 +257,11 @@ def _one_by_one(problem: Problem, plan: Plan, request: Request) -> Solved | None
     One by one: possible divergence where ⊕ is idempotent or in integers (each is examined), requested schedules and
     blocks, and truth values, which go to the device singly.
     """
-    start, A, ops, overwritten = clock(), problem.matrix, problem.bind(request), problem.memory is Memory.OVERWRITE
+    A, ops, overwritten = problem.matrix, problem.bind(request), problem.memory is Memory.OVERWRITE
     examined = problem.may_diverge and (problem.semiring.idempotent or dtypes.SCALARS[problem.dtype].integer)
-    apart = examined or request.fixed or ops.grain > 1 or problem.n > ops.pivot
-    if not apart and problem.is_on_device and A.size:
+    if not (examined or request.fixed or ops.grain > 1) and problem.n <= ops.pivot and problem.is_on_device and A.size:
         return None
+    start = clock()
     if problem.memory is Memory.READ_ONLY:
         problem = replace(problem, matrix=A.copy(), memory=Memory.OWNED)
     D, pairs = problem.matrix, problem.n**3

@@ -53,7 +53,7 @@ class Request:
     @property
     def fixed(self) -> bool:
         """Whether how to compute is asked for, which batched verbs do not heed."""
-        return self.scheduled or "per_thread" in self.options
+        return self.schedule != "auto" or self.block is not None or "per_thread" in self.options
 
 
 @dataclass(frozen=True)

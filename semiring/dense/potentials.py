@@ -21,6 +21,10 @@ from ..host.types import Array, Scalar
 SMALLEST = {"cpu": 256, "cuda": 512}
 
 
+class LengthsOverflowError(OverflowError):
+    """Lengths restored may not fit their dtype; the matrix is garbage."""
+
+
 class Potentials(NamedTuple):
     """Potentials that make lengths non-negative.
 
@@ -56,7 +60,7 @@ class Potentials(NamedTuple):
             np.copyto(part, part.dtype.type(infinity), where=missing)
 
     def restore(self, D: Array) -> None:
-        """D ← closure of A from that of A′; OverflowError where it may not fit, and D is garbage.
+        """D ← closure of A from that of A′; LengthsOverflowError where it may not fit.
 
         A shortest walk that does not fit extends one that does by less than an edge.
         """
@@ -72,7 +76,7 @@ class Potentials(NamedTuple):
         else:
             greatest = self._restore_on_host(D, infinity, zero)
         if not self.certain and greatest + self.longest >= infinity:
-            raise OverflowError
+            raise LengthsOverflowError
 
     def _restore_on_host(self, D: np.ndarray, infinity: int, zero: Scalar) -> int:
         """D restored; the greatest length, if that is not certain to fit."""
