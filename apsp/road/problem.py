@@ -118,11 +118,6 @@ class Problem:
         """The device of the input, if that is another."""
         return location(self.origin)
 
-    @property
-    def transfer(self) -> Backend:
-        """Verbs that move matrices to the device and back, with any threads."""
-        return bind(self.semiring, self.dtype, device=self.device)
-
     def bind(self, request: Request) -> Backend:
         cached = vars(self).get("_bound")
         if cached is None or cached[0] != request.options:

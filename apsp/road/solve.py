@@ -213,7 +213,9 @@ def allocate_result(problem: Problem) -> Array:
     if origin is None or problem.overwrite_origin:
         return None
     require(origin.nbytes, problem.home, where="closure", hint="Use a smaller dtype, or overwrite=True.")
-    return problem.transfer.allocate_result(origin.shape) if problem.home == "cpu" else None
+    if problem.home != "cpu":
+        return None
+    return bind(problem.semiring, problem.dtype, device=problem.device).allocate_result(origin.shape)
 
 
 def give_back(problem: Problem, D: Array, buffer: Any = None) -> Array:
@@ -227,7 +229,7 @@ def give_back(problem: Problem, D: Array, buffer: Any = None) -> Array:
         out, ready = buffer or (origin, None)
         if ready:
             ready.result()
-        return problem.transfer.download(D, out=out)
+        return bind(problem.semiring, problem.dtype, device=problem.device).download(D, out=out)
     else:
         back = bind(problem.semiring, problem.dtype, device=problem.home).upload(D)
         if not problem.overwrite_origin:

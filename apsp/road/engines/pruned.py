@@ -201,10 +201,7 @@ def _of_one(question: Question, opened: Open) -> Opened:
 
 
 class Rest:
-    """A question of which some walks have no best: its arcs, strong components, and questions without some of them.
-
-    `matrix` is that of a question without a graph.
-    """
+    """A question, of a graph or a `matrix`, some of whose walks have no best: its arcs, components, and parts."""
 
     def __init__(self, question: Question) -> None:
         self.question, self.semiring = question, question.semiring
