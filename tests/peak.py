@@ -30,7 +30,7 @@ from apsp import generate
 from apsp.answers import ragged
 from apsp.big.distributed import world
 from apsp.csgraph.conversion import network
-from apsp.csgraph.routes import bytes_needed
+from apsp.csgraph.engines import bytes_needed
 from apsp.road import estimates
 from semiring import BitMatrix
 from semiring.kernels.cpu.bits.words import LARGE

@@ -422,7 +422,7 @@ def of_csr(A):
 
 @pytest.mark.parametrize(
     ("call", "calls", "changes"),
-    [(apsp.closure, 105, 34), (apsp.shortest_paths, 122, 47), (of_csr, 246, 142)],
+    [(apsp.closure, 105, 34), (apsp.shortest_paths, 122, 47), (of_csr, 245, 139)],
     ids=["closure", "shortest_paths", "csgraph"],
 )
 def test_the_road_stays_short(call, calls, changes, monkeypatch):
@@ -455,7 +455,7 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88003,
+    "lines of the packages": 87910,
     "files of more than 500 lines": 0,
     "Any": 1437,
     "functions of more than 12 parameters": 6,

@@ -16,7 +16,7 @@ import apsp
 from apsp import csgraph
 from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
-from apsp.csgraph.potentials import potentials
+from apsp.csgraph.engines import potentials
 from apsp.generate import road_like
 from apsp.road.engines import elimination, structures
 
@@ -807,7 +807,7 @@ def test_a_few_rows_are_those_of_scipy(n):
 
 def test_the_nearest_of_many_takes_one_row(monkeypatch):
     asked = []
-    monkeypatch.setattr(shortest, "require", lambda needed, **words: asked.append(needed))
+    monkeypatch.setattr(engines, "require", lambda needed, **words: asked.append(needed))
     n = 3000
     A = sparse.random_array((n, n), density=4 / n, format="csr", rng=np.random.default_rng(0))
     found = csgraph.dijkstra(A, indices=np.arange(n - 1), min_only=True)

@@ -766,7 +766,7 @@ def test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at():
     for held, offered in ((1 << 60, [*names]), (1, ["dense"])):
         taken = replace(none, bytes=held)
         free = replace(engines.get("dense"), estimate=lambda _, taken=taken: taken, looks=lambda _: 0.0)
-        assert [e.engine for e in road._offers(question, (free, engines.get("elimination")))] == offered
+        assert [offer.kind.name for offer in road._offers(question, (free, engines.get("elimination")))] == offered
 
 
 def test_what_cannot_even_be_looked_at_keeps_no_other_engine_from_answering():
@@ -777,7 +777,7 @@ def test_what_cannot_even_be_looked_at_keeps_no_other_engine_from_answering():
 
     question = Question(road_like(1500, seed=1), get("min_plus"), Wants())
     kinds = [replace(engines.get("dense"), estimate=refused, looks=lambda _: 0.0), engines.get("elimination")]
-    assert [e.engine for e in road._offers(question, tuple(kinds))] == ["elimination"]
+    assert [offer.kind.name for offer in road._offers(question, tuple(kinds))] == ["elimination"]
     with pytest.raises(MemoryNeeded, match="Hops"):
         road._offers(question, (kinds[0], kinds[0]))
 

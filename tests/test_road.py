@@ -250,7 +250,8 @@ def test_little_is_searched_by_scipy_without_a_look_at_others(monkeypatch):
     """However far it reaches; but not where arcs are alike or negative, sources many, or paths asked for."""
     rng = np.random.default_rng(6)
     A = scipy.sparse.random_array((2000, 2000), density=0.002, rng=rng, format="csr")
-    monkeypatch.setattr("apsp.road.road._looks", lambda kind, question: looked.append(kind.name) or 0.0)
+    looks = property(lambda offer: looked.append(offer.kind.name) or 0.0)
+    monkeypatch.setattr("apsp.road.road.Offer.looks", looks)
     looked, counted = [], {}
     for name, matrix, options in (
         ("few", A, {"sources": [3, 7]}),

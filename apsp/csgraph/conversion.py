@@ -85,6 +85,13 @@ class Network:
         """Whether a matrix is as fast as the list of arcs."""
         return self.size > MANY_ARCS * self.n
 
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether a matrix is closed in less time than its arcs are listed."""
+        if self.dense is None or self.n > FEW or not self.least >= 0:
+            return False
+        return self.n <= 4 * MANY_ARCS or self.has_many_arcs
+
     @property
     def row_bytes(self) -> int:
         return self.n * self.dtype.itemsize
@@ -210,12 +217,17 @@ def network(
     if target == FLOAT and not unweighted and (made := _searchable(csgraph)) is not None:
         return made if directed else made.symmetrized()
     csgraph = csgraph.to_scipy_sparse() if hasattr(csgraph, "to_scipy_sparse") else csgraph
-    if hasattr(csgraph, "tocoo"):
-        made = _sparse(csgraph, target, unweighted, where)
-    elif np.ma.isMaskedArray(csgraph):
-        made = _masked(csgraph, target, unweighted, dense, where)
+    sparse, masked = hasattr(csgraph, "tocoo"), np.ma.isMaskedArray(csgraph)
+    array: Array = csgraph if sparse or masked else from_sequence(csgraph, where=where)
+    require_square(array.shape, where=where, what="csgraph")
+    refuse_padding(array, where)
+    if sparse:
+        made = _sparse(array, target, unweighted, where)
+    elif masked:
+        made = _masked(array, target, unweighted, dense, where)
     else:
-        made = _dense(csgraph, target, overwrite, where)
+        out = csgraph if overwrite and overwritable(csgraph, target) else None
+        made = _dense(out, _numbers(array, where), target, where)
     made = made.unweighted() if unweighted else made
     return made if directed else made.symmetrized()
 
@@ -234,19 +246,15 @@ def _searchable(csgraph: Array) -> Network | None:
     )
 
 
-def _dense(csgraph: Array, target: np.dtype, overwrite: bool, where: str) -> Network:
-    array = from_sequence(csgraph, where=where)
-    require_square(array.shape, where=where, what="csgraph")
-    array = _numbers(array, where)
+def _dense(out: Array, array: np.ndarray, target: np.dtype, where: str) -> Network:
     absent = array == 0
     if array.dtype.kind == "f":
         absent |= ~np.isfinite(array)
-    return _from_entries(csgraph if overwrite and overwritable(csgraph, target) else None, array, absent, target, where)
+    return _from_entries(out, array, absent, target, where)
 
 
 def _masked(csgraph: np.ma.MaskedArray, target: np.dtype, unweighted: bool, dense: bool, where: str) -> Network:
     """Unmasked entries are edges, 0 too, as in SciPy's searches and manual."""
-    require_square(csgraph.shape, where=where, what="csgraph")
     array, absent = _numbers(np.ma.getdata(csgraph), where), np.ma.getmaskarray(csgraph)
     present = array[~absent]
     _refuse_infinite(present, unweighted, "np.ma.masked_invalid(A)", where)
@@ -278,7 +286,6 @@ def _from_entries(out: Array, array: np.ndarray, absent: np.ndarray, target: np.
 def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Network:
     tails, heads, weights, canonical = stored(csgraph, where)
     starts = csgraph.indptr if csgraph.format == "csr" else None
-    refuse_padding(csgraph, where)
     if weights.dtype.kind == "b" and not weights.all():
         raise DomainError(
             f"{where}: a stored False is an edge of weight 0 to SciPy, and may be meant as none. Say A.astype(float) "
@@ -299,8 +306,7 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
 
 
 def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Entries of a sparse matrix as in SciPy's searches, and whether they are canonical."""
-    require_square(csgraph.shape, where=where, what="csgraph")
+    """Entries of a square sparse matrix as in SciPy's searches, and whether they are canonical."""
     n = csgraph.shape[0]
     if csgraph.format != "csr":
         coo = checked_sparse(csgraph, where=where).tocoo()

@@ -144,6 +144,7 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
     """
     if not hasattr(csgraph, "tocoo"):
         raise DTypeError(f"csgraph_to_dense: a sparse matrix is required, got {type(csgraph).__name__}.")
+    require_square(csgraph.shape, where="csgraph_to_dense", what="csgraph")
     tails, heads, weights, _ = stored(csgraph, "csgraph_to_dense")
     n = csgraph.shape[0]
     require(9 * n**2, where="csgraph_to_dense", hint="Keep it sparse.")

@@ -9,12 +9,12 @@ import numpy as np
 
 from semiring.algebra.catalog import min_plus
 from semiring.dense.ranking import Ranking, in_batches
+from semiring.dense.routes import NONE
 from semiring.host.spelling import came
 from semiring.host.types import Array
 
 from .conversion import Network, network
 from .engines import Options, distances
-from .routes import NONE
 from .shortest import within_reach
 
 

@@ -1,79 +1,14 @@
-"""Predecessors in SciPy's convention: P[i, j] is the vertex before j on a shortest path from i, −9999 for none."""
+"""Trees and lengths of paths from SciPy's predecessors: P[i, j] is the vertex before j on a path from i."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse
-import scipy.sparse.csgraph as scipys
 
-from semiring.algebra.catalog import min_plus
-from semiring.dense.routes import of_rows
 from semiring.host.errors import DomainError, DTypeError, ShapeError
-from semiring.host.memory import require
 from semiring.host.types import Array
-from semiring.kernels.backend import bind
 
-from ..answers.routes import of_closure
-from ..road import estimates
-from ..road.plans import make_plan
 from .conversion import FLOAT, Network, network
-from .engines import Options, batch_rows, distances, in_batches
-from .potentials import on_potentials, restored
-
-#: No predecessor.
-NONE = -9999
-
-
-def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and predecessors: all rows by closure, some by searches (SciPy's in float64)."""
-    hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
-    require(bytes_needed(graph, sources, options.threads), where="csgraph", hint=hint)
-    if sources is None:
-        A = graph.matrix if graph.dense is None else graph.dense.copy()
-        D = distances(graph, None, options)
-        return D, of_closure(A, D, min_plus, options.threads)
-    if graph.dtype.kind == "f":
-        return _searched(graph, sources, options)
-    arcs = graph.canonical_arcs  # before the matrix is written to
-    starts = np.searchsorted(arcs.tails, np.arange(graph.n + 1)).astype(np.int64)
-    csr = starts, arcs.heads.astype(np.int32), arcs.weights
-    D = distances(graph, sources, options)
-    return D, of_rows(min_plus, csr, D, sources, threads=options.threads)
-
-
-def bytes_needed(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
-    """Bytes of distances, predecessors and workspace beyond the network."""
-    n, size = graph.n, graph.dtype.itemsize
-    if sources is not None:  # SciPy's batches are copied into the result
-        rows = len(sources)
-        batch = batch_rows(rows, rows * graph.search_seconds)
-        return n * (rows * (size + 4) + batch * 8) + 20 * graph.size  # predecessors are copied last
-    options = {} if threads is None else {"threads": threads}
-    ops = bind(min_plus, graph.dtype, device="cpu", nonnegative=graph.least >= 0, **options)
-    copies = 1 if graph.dense is not None and graph.least >= 0 else 2  # such a dense matrix is closed in place
-    closed = n * n * size * copies + make_plan(n, min_plus, ops).workspace_bytes
-    return closed + estimates.predecessors(n, size, table=True, matrix=False)
-
-
-def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """SciPy's Dijkstra, with Johnson's weights if some are negative."""
-    if graph.least < 0:
-        reduced, h = on_potentials(graph.arcs)
-        D, P = _searched(reduced, sources, replace(options, limit=np.inf))
-        return restored(D, h, sources), P
-    G, n = graph.csr, graph.n
-    D, P = np.empty((len(sources), n), graph.dtype), np.empty((len(sources), n), np.int32)
-
-    def advance(start: int, stop: int) -> None:
-        D[start:stop], P[start:stop] = scipys.dijkstra(
-            G, indices=sources[start:stop], return_predecessors=True, limit=options.limit
-        )
-
-    seconds = len(sources) * graph.search_seconds
-    in_batches(len(sources), seconds, advance, n, options.callback)
-    return D, P
 
 
 def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True) -> scipy.sparse.csr_array:

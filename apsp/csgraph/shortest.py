@@ -8,16 +8,15 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse.csgraph as scipys
 
+from semiring.dense.routes import NONE
 from semiring.host import errors
 from semiring.host.errors import DTypeError
-from semiring.host.memory import require
 from semiring.host.types import Array, DType
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
 from .conversion import Network, network, overwritable
-from .engines import Options, distances
-from .routes import NONE, with_predecessors
+from .engines import Options, distances, nearest, with_predecessors
 
 Found = TypeVar("Found")
 
@@ -74,8 +73,9 @@ def answer(
         if P is not None:
             P[beyond] = NONE
     if sources is not None:
-        return _shaped(D if P is None else (D, P), sources.shape)
-    if overwritten and D is not csgraph:
+        shape = (*sources.shape, graph.n)
+        D, P = D.reshape(shape), P if P is None else P.reshape(shape)
+    elif overwritten and D is not csgraph:
         csgraph[...] = D
         D = csgraph
     return D if P is None else (D, P)
@@ -95,34 +95,6 @@ def within_reach(
     except errors.NegativeCycleError as error:
         message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
         raise NegativeCycleError(message, error.vertex, error.cycle) from None
-
-
-def _shaped(found: Any, shape: tuple[int, ...]) -> Any:
-    """Rows of distances, of predecessors too, as (*shape, n)."""
-    if isinstance(found, tuple):
-        return tuple(_shaped(table, shape) for table in found)
-    return found.reshape(*shape, found.shape[-1])
-
-
-def nearest(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """By vertex the distance from the nearest source, the predecessor, and that source."""
-    limit = options.limit
-    require(graph.n * (graph.dtype.itemsize + 4), where="csgraph", hint="Use a smaller dtype.")
-    sources = np.arange(graph.n) if sources is None else sources
-    if graph.least >= 0 and graph.dtype.kind == "f":
-        D, P, nearest_one = scipys.dijkstra(
-            graph.csr, indices=sources, min_only=True, limit=limit, return_predecessors=True
-        )
-        return D.astype(graph.dtype, copy=False), P, nearest_one
-    if not len(sources):
-        nothing = np.full(graph.n, NONE, np.int32)
-        return np.full(graph.n, graph.zero, graph.dtype), nothing, nothing.copy()
-    D, P = with_predecessors(graph, sources, options)
-    best, every = D.argmin(axis=0), np.arange(graph.n)
-    D = D[best, every]
-    beyond = (graph.zero == D) | (limit < D)
-    D[beyond] = graph.zero
-    return D, np.where(beyond, NONE, P[best, every]), np.where(beyond, NONE, sources[best]).astype(np.int32)
 
 
 def indices_in(indices: Array, n: int, where: str) -> np.ndarray:

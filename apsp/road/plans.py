@@ -111,33 +111,30 @@ class Plan:
         return notebook.lines(str(self))
 
     def __str__(self) -> str:
-        if not self.block:
-            own = next((e for e in self.considered if e.engine == self.engine), None)
-            first = " to the first distance" if own is not None and self.seconds == own.start < own.seconds else ""
-            return "\n".join(
-                (
-                    f"{self.schedule} of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
-                    f"  engine     {self.engine} ({self.reason})",
-                    f"  memory     {shown(self.beside_bytes)}{self._on_host()}",
-                    f"  predicted  {in_units(self.seconds)}{first}, {self.pairs:.3g} pairs",
-                    *self._compiled(),
-                    *self._others(),
-                )
-            )
-        return "\n".join(
-            (
+        predicted = f"  predicted  {in_units(self.seconds)}"
+        if self.block:
+            held = f"{shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace"
+            lines = [
                 f"closure of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
                 f"  schedule   {self.schedule}, block {self.block} ({self.reason})",
                 *([f"  grid       {self.grid} ranks; each receives {shown(self.moved_bytes)}"] if self.grid else ()),
                 f"  step       {self.variant}",
-                f"  memory     {shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace"
-                + (" a rank" if self.grid else "")
-                + self._together(),
-                f"  predicted  {in_units(self.seconds)} for {self.pairs:.3g} pairs",
-                *self._compiled(),
-                *self._others(),
-            )
-        )
+                f"  memory     {held}{' a rank' if self.grid else ''}{self._together()}",
+                f"{predicted} for {self.pairs:.3g} pairs",
+            ]
+        else:
+            own = next((e for e in self.considered if e.engine == self.engine), None)
+            first = " to the first distance" if own is not None and self.seconds == own.start < own.seconds else ""
+            lines = [
+                f"{self.schedule} of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
+                f"  engine     {self.engine} ({self.reason})",
+                f"  memory     {shown(self.beside_bytes)}{self._on_host()}",
+                f"{predicted}{first}, {self.pairs:.3g} pairs",
+            ]
+        if self.kernels:
+            lines.append(f"  compiles   {Missing(self.kernels, self.compiling)}")
+        lines += [f"  {'' if k else 'all wanted':10} {estimate}" for k, estimate in enumerate(self.considered)]
+        return "\n".join(lines)
 
     def _together(self) -> str:
         if self.grid and self.device == "cuda":  # one card per rank
@@ -146,13 +143,6 @@ class Plan:
 
     def _on_host(self) -> str:
         return f"; {shown(self.host_bytes)} on the host" if self.host_bytes else ""
-
-    def _compiled(self) -> list[str]:
-        return [f"  compiles   {Missing(self.kernels, self.compiling)}"] if self.kernels else []
-
-    def _others(self) -> list[str]:
-        heading = "all wanted"
-        return [f"  {heading if not k else '':10} {estimate}" for k, estimate in enumerate(self.considered)]
 
 
 @lru_cache(256, typed=True)

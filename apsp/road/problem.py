@@ -24,11 +24,10 @@ from semiring.kernels.backend import Backend, bind, device_of
 
 from ..io.graph import Graph
 from ..io.graph.entries import over
-from ..io.graph.nulls import Nulls
 from . import estimates
 from .convergence import divergence, saturation
 from .plans import Plan, make_plan
-from .wants import Request
+from .wants import Request, Wants
 
 ROUTES = "Leave paths=True out: path(u, v) needs no table of them, and predecessor_rows() streams it."
 HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
@@ -114,6 +113,11 @@ class Problem:
         owned = self.memory is Memory.OWNED or (self.batch and self.memory is Memory.READ_ONLY)
         return int(self.matrix.nbytes) if owned and self.is_on_device else 0
 
+    @cached_property
+    def home(self) -> str:
+        """The device of the input, if that is another."""
+        return location(self.origin)
+
     def bind(self, request: Request) -> Backend:
         cached = vars(self).get("_bound")
         if cached is None or cached[0] != request.options:
@@ -138,11 +142,11 @@ class Problem:
         matrix, size = self.memory is not Memory.READ_ONLY, self.dtype.itemsize
         return self.n**2 * size + estimates.predecessors(self.n, size, table=True, matrix=matrix)
 
-    def part(self, index: int) -> Problem:
-        """One matrix of a batch, surveyed, as a separate problem."""
-        matrix = self.matrix[index]
-        memory = Memory.OVERWRITE if self.memory is Memory.OVERWRITE else Memory.OWNED
-        return replace(self, matrix=matrix, memory=memory, seen=survey(matrix, self.semiring, where="closure"))
+    def about(self, matrix: Array, seen: Survey | None = None, **others: Any) -> Problem:
+        """Another matrix on the device, which may be written to, surveyed unless it has been."""
+        semiring = others.get("semiring", self.semiring)
+        seen = survey(matrix, semiring, where="closure") if seen is None else seen
+        return replace(self, **{"matrix": matrix, "memory": Memory.OWNED, "origin": None, "seen": seen, **others})
 
 
 def location(matrix: Array) -> str:
@@ -159,18 +163,26 @@ def on_device_of(source: Input) -> AbstractContextManager[Any]:
     return _HOST if array is None or isinstance(array, np.ndarray) else on_device(array)
 
 
-def take(
-    A: Array, s: Semiring, request: Request, *, dtype: DType, overwrite: bool, unweighted: bool, nulls: Nulls,
-    where: str,
-) -> Intake:  # fmt: skip
-    """The input in the computing dtype; ValueError if it is to be overwritten and cannot be."""
-    if overwrite and nulls:
+def take(A: Array, s: Semiring, wants: Wants, dtype: DType) -> Intake:
+    """A square matrix, or a batch, in the computing dtype; ValueError if it is to be overwritten and cannot be."""
+    nulls, where = wants.nulls, wants.where
+    if wants.overwrite and nulls:
         raise ValueError(
             f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} as well. Leave one "
             "of them out."
         )
-    taken, undeclared = _take(A, s, dtype, request, unweighted, nulls, where)
-    if overwrite:
+    if isinstance(A, Graph):
+        array, undeclared = A.matrix(s, dtype), A.null_undeclared
+        taken = Taken(array, A, array is not A.dense)
+    else:
+        taken, undeclared = take_in(A, where=where), not wants.unweighted and nulls is None
+        shape = taken.array.shape
+        if len(shape) not in (2, 3) or shape[-1] != shape[-2]:
+            raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {shape}.")
+        if not undeclared:
+            array = over(taken.array, s, dtype, nulls=nulls, unweighted=wants.unweighted, where=where)
+            taken = Taken(array, A, taken.made or array is not taken.array)
+    if wants.overwrite:
         taken.check_writable(dtypes.resolve(s, dtype, taken.array.dtype, where=where), where=where)
         return Intake(taken, Memory.OVERWRITE, undeclared)
     if not isinstance(A, Graph):  # a graph's matrix has that dtype already
@@ -178,50 +190,33 @@ def take(
     return Intake(taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared)
 
 
-def pose_array(
-    array: Array, s: Semiring, memory: Memory, *, device: str | None = None, move: bool = True,
-    null_undeclared: bool = False, where: str = "closure",
-) -> Problem:  # fmt: skip
+def pose_array(intake: Intake, s: Semiring, wants: Wants) -> Problem:
     """The problem of closing an array of the computing dtype: copied to the device and surveyed there."""
-    target = device_of(array, device)
+    array, memory, move, where = intake.taken.array, intake.memory, not wants.dry, wants.where
+    home = device_of(array)
+    target = home if wants.device is None else device_of(array, wants.device)
     boolean = dtypes.SCALARS[array.dtype].boolean
     packed_on_the_way = target == "cuda" and boolean  # in pieces, by the upload
-    if not move or device_of(array) == target or packed_on_the_way or not array.size:
+    if not move or home == target or packed_on_the_way or not array.size:
         if move and memory is Memory.READ_ONLY:  # refuse before the survey if the result does not fit
             require(array.size // 8 if boolean else array.nbytes, target, where=where, hint=HINT)
-        return Problem(array, s, target, memory, survey(array, s, where=where, null_undeclared=null_undeclared))
+        return Problem(array, s, target, memory, survey(array, s, where=where, null_undeclared=intake.null_undeclared))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute on the device of A.")
     moved = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
-    seen = survey(moved, s, where=where, null_undeclared=null_undeclared)
+    seen = survey(moved, s, where=where, null_undeclared=intake.null_undeclared)
     return Problem(moved, s, target, Memory.OWNED, seen, array, memory is not Memory.READ_ONLY)
 
 
-def pose_bits(A: BitMatrix, s: Semiring, dtype: DType, device: str | None, overwrite: bool) -> Problem:
+def pose_bits(A: BitMatrix, s: Semiring, wants: Wants) -> Problem:
     """The problem of closing packed bits, on their own device."""
     if not s.boolean:
         raise DTypeError(
             f"closure: a BitMatrix is closed over the Boolean semiring, got {s.name}. Say semiring='boolean'."
         )
-    dtypes.resolve(s, dtype, np.dtype(bool), where="closure")
+    dtypes.resolve(s, wants.dtype, np.dtype(bool), where="closure")
     if A.shape[0] != A.shape[1]:
         raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
     home = location(A)
-    if device not in (None, home):
-        raise DTypeError(f"closure: a BitMatrix is closed on its own device, {home}, got device={came(device)}.")
-    return Problem(A, s, home, Memory.OVERWRITE if overwrite else Memory.READ_ONLY, Survey(0, 1, True))
-
-
-def _take(
-    A: Array, s: Semiring, dtype: DType, request: Request, unweighted: bool, nulls: Nulls, where: str
-) -> tuple[Taken, bool]:
-    """A square matrix, or a batch, from an array or a graph; and whether its nulls are undeclared."""
-    if isinstance(A, Graph):
-        matrix = A.matrix(s, dtype)
-        return Taken(matrix, A, matrix is not A.dense), A.null_undeclared
-    taken = take_in(A, where=where)
-    if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:
-        raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {taken.array.shape}.")
-    if not unweighted and nulls is None:
-        return taken, True
-    array = over(taken.array, s, dtype, nulls=nulls, unweighted=unweighted, where=where)
-    return Taken(array, A, taken.made or array is not taken.array), False
+    if wants.device not in (None, home):
+        raise DTypeError(f"closure: a BitMatrix is closed on its own device, {home}, got device={came(wants.device)}.")
+    return Problem(A, s, home, Memory.OVERWRITE if wants.overwrite else Memory.READ_ONLY, Survey(0, 1, True))

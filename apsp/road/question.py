@@ -91,33 +91,24 @@ class Question:
 
     @cached_property
     def device(self) -> str:
-        unplaced = self.is_graph or isinstance(self.source, (int, np.integer)) or self.in_windows
+        if not (isinstance(self.source, (Graph, int, np.integer)) or self.in_windows):
+            return self.problem.device
         matrix = getattr(self.source, "dense", None)
-        placed = matrix if matrix is not None and is_plain(matrix) else None
-        return device_of(placed, self.wants.device) if unplaced else self.problem.device
+        return device_of(matrix if matrix is not None and is_plain(matrix) else None, self.wants.device)
 
     # As a matrix
 
     @cached_property
     def intake(self) -> Intake:
         """The array in the computing dtype, and whose memory it is."""
-        w = self.wants
-        return take(
-            self.source, self.semiring, w,
-            dtype=w.dtype if getattr(self.source, "weights", None) is None else self.dtype, overwrite=w.overwrite,
-            unweighted=w.unweighted and not self.is_graph, nulls=w.nulls, where=w.where,
-        )  # fmt: skip
+        dtype = self.wants.dtype if getattr(self.source, "weights", None) is None else self.dtype
+        return take(self.source, self.semiring, self.wants, dtype)
 
     @cached_property
     def problem(self) -> Problem:
-        w = self.wants
         if isinstance(self.source, BitMatrix):
-            return pose_bits(self.source, self.semiring, w.dtype, w.device, w.overwrite)
-        taken, memory, undeclared = self.intake
-        return pose_array(
-            taken.array, self.semiring, memory, device=w.device, move=not w.dry, null_undeclared=undeclared,
-            where=w.where,
-        )  # fmt: skip
+            return pose_bits(self.source, self.semiring, self.wants)
+        return pose_array(self.intake, self.semiring, self.wants)
 
     def in_kind(self, table: Array) -> Array:
         """A table in the input's library and device, or the overwritten input."""

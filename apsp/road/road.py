@@ -10,11 +10,11 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from operator import attrgetter
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ from .problem import ROUTES, on_device_of
 from .question import Question
 from .repeated import remember, repeat
 
+T = TypeVar("T")
+
 
 class Answer(NamedTuple):
     """An engine, its plan, and the seconds until it could answer."""
@@ -47,6 +49,104 @@ class Answer(NamedTuple):
     engine: Engine
     plan: Plan
     seconds: float
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A kind of engine for a question: the cost of its answer, found on first use; `known` is an estimate made already.
+
+    `looks` is a lower bound of the cost, from the seconds of the estimate itself; `share` the part of the cost that
+    another estimate may take.
+    """
+
+    kind: Kind
+    question: Question
+    known: Estimate | None = None
+
+    @property
+    def subject(self) -> str:
+        """The subject of compilation, as backends name it."""
+        return f"{self.question.semiring.name} in {SCALARS[self.question.dtype].name}"
+
+    @property
+    def missing(self) -> Missing:
+        """Kernels still to be compiled."""
+        return self.question.missing(self.kind.compiles)
+
+    @property
+    def charge(self) -> float:
+        """Seconds charged for compilation, a one-time cost."""
+        missing = self.missing
+        return max(0.0, missing.seconds - _uncompiled[self.subject]) if missing.kernels else 0.0
+
+    def charge_others(self, seconds: float) -> None:
+        """Charge an answer to what it did without, kernels and a structure, until they would have taken as long."""
+        if not self.kind.compiles:
+            _uncompiled[self.subject] += seconds
+        if "arcs" in vars(self.question) and self.kind.name != "elimination":
+            charge(self.question, seconds)
+
+    def compiling(self, work: Callable[..., T], *of: Any) -> T:
+        """work(*of), whose notices of compilation name the missing kernels."""
+        token = expected.set(lambda: (self.subject, self.missing))
+        try:
+            return work(*of)
+        finally:
+            expected.reset(token)
+
+    @cached_property
+    def looks(self) -> float:
+        return self.kind.looks(self.question) + self.charge
+
+    @cached_property
+    def refusal(self) -> str:
+        return self.kind.refuses(self.question)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        if self.known is not None:
+            return self.known
+        found, missing = self.compiling(self.kind.estimate, self.question), self.missing
+        return replace(found, kernels=missing.kernels, compiling=missing.seconds) if missing.kernels else found
+
+    @property
+    def cost(self) -> float:
+        """Seconds not spent yet, with the charge for compilation."""
+        return self.estimate.seconds - self.estimate.spent + self.charge
+
+    @cached_property
+    def share(self) -> float:
+        share = 1.0 if self.question.picks else self.kind.share  # rows alone may need much less than the matrix
+        return share * (self.estimate.seconds - self.estimate.spent) + self.charge
+
+    @property
+    def device(self) -> str:
+        return self.question.device if self.estimate.plan is None else self.estimate.plan.device
+
+    @property
+    def fits(self) -> bool:
+        """Whether the memory is free, and within the limit unless the engine enforces it."""
+        limit = getattr(self.question.wants.limits, "memory", None)
+        if limit is not None and self.estimate.bytes > limit and self.kind.writes_rows:
+            return False
+        return fits(self.question, self.estimate.bytes, self.device)
+
+
+def fits(question: Question, needed: int, device: str) -> bool:
+    """Whether a device has this memory free; the system is asked once, and only if necessary."""
+    if needed <= LEAST or granted(needed, device):
+        return True
+    free = question.once(_free)(device)
+    return free is None or needed <= free
+
+
+def _free(question: Question) -> Callable[[str], int | None]:
+    """Free bytes by device, as first reported for this question."""
+    return cache(available)
+
+
+#: Seconds spent without kernels, by subject of compilation; once they reach the cost of compiling, it is not put off.
+_uncompiled: defaultdict[str, float] = defaultdict(float)
 
 
 def choose(question: Question) -> Plan:
@@ -73,40 +173,41 @@ def choose(question: Question) -> Plan:
             scheduled=wants.scheduled, saved=wants.limits is not None and wants.limits.checkpoint is not None,
             device=question.device if question.is_graph else "",
         )  # fmt: skip
-        little = _at_once(question, kinds) if len(kinds) > 1 else None
-        found, reason = [little] if little else _offers(question, kinds), "the least predicted"
+        offers, reason = _offers(question, kinds), "the least predicted"
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
-        kinds, found, reason, little = (kind,), [_offer(kind, question)], "as asked", None
+        kinds, offers, reason = (kind,), [Offer(kind, question)], "as asked"
         made = wants.paths or question.columns or wants.hub_labels  # otherwise rows are streamed
         if not kind.schedules and made:
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
             hint = "Leave hub_labels out: pairs are answered without them too." if wants.hub_labels else hint
-            (only,) = found
-            require(only.bytes, _device(question, only), where=wants.where, hint=hint)
+            only = offers[0].estimate
+            require(only.bytes, offers[0].device, where=wants.where, hint=hint)
             require(only.host_bytes, where=wants.where, hint=hint)
-    best = found[0]
-    if len(found) > 1 or (bounded and not _within(question, best)):
-        best = _least(question, found)
-    plan = best.plan
-    if plan is not None and best.kernels:
-        plan = replace(plan, kernels=best.kernels, compiling=best.compiling)
-    if plan is not None and plan.block and len(found) == 1:
+    best = offers[0]
+    if len(offers) > 1 or (bounded and not best.fits):
+        best = _least(offers)
+    found, plan = best.estimate, best.estimate.plan
+    if plan is not None and found.kernels:
+        plan = replace(plan, kernels=found.kernels, compiling=found.compiling)
+    if plan is not None and plan.block and len(offers) == 1:
         return plan
-    if len(kinds) > 1 and not (little or engines.get(best.engine).compiles) and _others_compile(kinds, question):
-        reason += "; others would compile first"
-    considered = tuple([replace(e, plan=None) if e.plan else e for e in found])
+    if len(kinds) > 1 and not (best.known or best.kind.compiles):
+        others = [Offer(kind, question) for kind in kinds]
+        if any([other.missing.kernels and not other.refusal for other in others]):
+            reason += "; others would compile first"
+    considered = tuple([replace(e, plan=None) if e.plan else e for e in [offer.estimate for offer in offers]])
     if plan is None:
-        return planned(question, best, reason, considered)
+        return planned(question, found, reason, considered)
     return replace(plan, reason=plan.reason if plan.block else reason + plan.reason, considered=considered)
 
 
-def _least(question: Question, found: list[Estimate]) -> Estimate:
-    """The estimate of least cost that fits; the system is not asked about the others."""
-    for estimate in sorted(found, key=lambda e: _cost(e, question)):
-        if _within(question, estimate):
-            return estimate
-    raise _too_large(question, found)
+def _least(offers: list[Offer]) -> Offer:
+    """The offer of least cost that fits; the system is not asked about the others."""
+    for offer in sorted(offers, key=attrgetter("cost")):
+        if offer.fits:
+            return offer
+    raise _too_large(offers)
 
 
 def answer(question: Question) -> Answer:
@@ -116,15 +217,15 @@ def answer(question: Question) -> Answer:
         D, plan = repeated
         return Answer(Dense(D), plan, perf_counter() - uncounted.seconds - start)
     if question.wants.on_negative_cycle != "raise":
-        pruned.check(question)
-    try:
+        pruned.refuse_options(question)
+    with on_device_of(question.source):
         try:
-            engine, plan = _opened(question)
-        except DivergenceError as error:
-            with on_device_of(question.source):
+            try:
+                engine, plan = _opened(question)
+            except DivergenceError as error:
                 engine, plan = pruned.reopened(question, error, _opened)
-    except DivergenceError as error:
-        raise _as_asked(error, question) from None
+        except DivergenceError as error:
+            raise _as_asked(error, question) from None
     wants = question.wants
     if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None or wants.ends is not None):
         engine = _part(question, engine)
@@ -136,78 +237,25 @@ def answer(question: Question) -> Answer:
 
 def _opened(question: Question) -> tuple[Engine, Plan]:
     """The engine of all pairs, and its plan."""
-    with on_device_of(question.source):
-        plan = choose(question)
-        if plan.dtype == "int32" and not (engines.get(plan.engine).proves or question.once(proven)):
-            question = question.widened()
-            plan = choose(question)
-        if question.wants.callback is None and (bars.chosen or plan.seconds > 1):
-            told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
-            question = copy(question)  # with what is known of it
-            object.__setattr__(question, "wants", replace(question.wants, callback=told))
-        late = plan.seconds > PATIENCE and not _fits(
-            question, plan.beside_bytes, plan.device
-        )  # or refused by the engine
-        if not late:
-            report_plan(plan, question.wants.callback)
-        kind = engines.get(plan.engine)
-        token = expected.set(lambda: _expected(kind, question))
-        try:
-            engine = kind.open(question, plan)
-            computed = SCALARS[engine.dtype].name
-            plan = plan if computed == plan.dtype else replace(plan, dtype=computed)
-        finally:
-            expected.reset(token)
-        if not kind.compiles:
-            _uncompiled[_expected(kind, question)[0]] += plan.seconds
-        if "arcs" in vars(question) and plan.engine != "elimination":
-            charge(question, plan.seconds)
-        if late:
-            report_plan(plan, question.wants.callback)
-        return engine, plan
-
-
-#: Seconds spent without kernels, by subject of compilation; once they reach the cost of compiling, it is not put off.
-_uncompiled: defaultdict[str, float] = defaultdict(float)
-
-
-def _expected(kind: Kind, question: Question) -> tuple[str, Missing]:
-    """The subject of compilation, as backends name it, and its kernels."""
-    return f"{question.semiring.name} in {SCALARS[question.dtype].name}", question.missing(kind.compiles)
-
-
-def _charged(kind: Kind, question: Question) -> float:
-    """Seconds charged for compilation, a one-time cost."""
-    if not question.missing(kind.compiles).kernels:
-        return 0.0
-    subject, missing = _expected(kind, question)
-    return max(0.0, missing.seconds - _uncompiled[subject])
-
-
-def _cost(estimate: Estimate, question: Question) -> float:
-    """Seconds not spent yet, with the charge for compilation."""
-    return estimate.seconds - estimate.spent + _charged(engines.get(estimate.engine), question)
-
-
-def _offer(kind: Kind, question: Question) -> Estimate:
-    """A kind's estimate, with kernels still to be compiled."""
-    token = expected.set(lambda: _expected(kind, question))
-    try:
-        found = kind.estimate(question)
-    finally:
-        expected.reset(token)
-    missing = question.missing(kind.compiles)
-    return replace(found, kernels=missing.kernels, compiling=missing.seconds) if missing.kernels else found
-
-
-def _others_compile(kinds: tuple[Kind, ...], question: Question) -> bool:
-    """Whether a kind that could answer lacks compiled kernels."""
-    return any([question.missing(kind.compiles).kernels and not kind.refuses(question) for kind in kinds])
-
-
-def _looks(kind: Kind, question: Question) -> float:
-    """Seconds of a kind's estimate and compilation: a lower bound of its cost."""
-    return kind.looks(question) + _charged(kind, question)
+    plan = choose(question)
+    kind = engines.get(plan.engine)
+    if plan.dtype == "int32" and not (kind.proves or question.once(proven)):
+        return _opened(question.widened())
+    if question.wants.callback is None and (bars.chosen or plan.seconds > 1):
+        told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
+        question = copy(question)  # with what is known of it
+        object.__setattr__(question, "wants", replace(question.wants, callback=told))
+    late = plan.seconds > PATIENCE and not fits(question, plan.beside_bytes, plan.device)  # or refused on opening
+    if not late:
+        report_plan(plan, question.wants.callback)
+    offer = Offer(kind, question)
+    engine = offer.compiling(kind.open, question, plan)
+    offer.charge_others(plan.seconds)
+    computed = SCALARS[engine.dtype].name
+    plan = plan if computed == plan.dtype else replace(plan, dtype=computed)
+    if late:
+        report_plan(plan, question.wants.callback)
+    return engine, plan
 
 
 def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
@@ -256,77 +304,45 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
     return kind
 
 
-def _at_once(question: Question, kinds: tuple[Kind, ...]) -> Estimate | None:
-    """The estimate of a kind too cheap for others to be worth estimating, or None."""
-    for kind in kinds:
+def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Offer]:
+    """The offers of kinds that can answer; slow estimates only if worthwhile."""
+    if len(kinds) == 1:
+        return [Offer(kinds[0], question, None if question.wants.dry else kinds[0].estimate(question))]
+    for kind in kinds:  # too cheap for others to be worth estimating
         little = question.once(kind.at_once) if kind.at_once else None
         if little and not kind.refuses(question):
-            return little
-    return None
-
-
-def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
-    """The estimates of kinds that can answer; slow estimates only if worthwhile."""
-    if len(kinds) == 1:
-        return [_offer(kinds[0], question) if question.wants.dry else kinds[0].estimate(question)]
-    found: list[tuple[float, Estimate]] = []
-    refusal: MemoryNeeded | None = None
+            return [Offer(kind, question, little)]
+    found: list[Offer] = []
+    refused: MemoryNeeded | None = None
     # A kind whose estimate takes longer than an engine that is known to fit is skipped, and all after it.
-    for looks, _, kind in sorted([(_looks(k, question), k.name, k) for k in kinds]):
-        if math.isinf(looks) or any([share <= looks and _within(question, e) for share, e in found]):
+    for offer in sorted([Offer(kind, question) for kind in kinds], key=attrgetter("looks", "kind.name")):
+        if math.isinf(offer.looks) or any([other.share <= offer.looks and other.fits for other in found]):
             break
-        if kind.refuses(question):
+        if offer.refusal:
             continue
         try:
-            estimate = _offer(kind, question)
+            offer.estimate  # noqa: B018
         except MemoryNeeded as error:  # not even the estimate fits
-            refusal = error
+            refused = error
             continue
-        # Rows alone may need much less than the matrix.
-        share = 1.0 if question.picks else kind.share
-        found.append((share * (estimate.seconds - estimate.spent) + _charged(kind, question), estimate))
+        found.append(offer)
     if not found:
-        assert refusal is not None
-        raise refusal
-    return sorted([estimate for _, estimate in found], key=attrgetter("engine"))
+        assert refused is not None
+        raise refused
+    return sorted(found, key=attrgetter("kind.name"))
 
 
-def _within(question: Question, estimate: Estimate) -> bool:
-    """Whether an engine's memory is free, and within the limit unless the engine enforces it."""
-    limit = getattr(question.wants.limits, "memory", None)
-    if limit is not None and estimate.bytes > limit and engines.get(estimate.engine).writes_rows:
-        return False
-    return _fits(question, estimate.bytes, _device(question, estimate))
-
-
-def _fits(question: Question, needed: int, device: str) -> bool:
-    """Whether a device has this memory free; the system is asked once, and only if necessary."""
-    if needed <= LEAST or granted(needed, device):
-        return True
-    free = question.once(_free)(device)
-    return free is None or needed <= free
-
-
-def _free(question: Question) -> Callable[[str], int | None]:
-    """Free bytes by device, as first reported for this question."""
-    return cache(available)
-
-
-def _device(question: Question, estimate: Estimate) -> str:
-    return question.device if estimate.plan is None else estimate.plan.device
-
-
-def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
-    device = _device(question, found[0])
-    limit = getattr(question.wants.limits, "memory", None)
+def _too_large(offers: list[Offer]) -> MemoryNeeded:
+    device, wants = offers[0].device, offers[0].question.wants
+    limit = getattr(wants.limits, "memory", None)
     free = available(device) if limit is None else limit
-    needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
+    needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in [o.estimate for o in offers])
     way = "Ask for some rows, sources=[…]: Dijkstra's algorithm then takes no more than those."
     if limit is not None:
-        dense = "" if question.wants.engine == "auto" else ", or take engine='dense', which streams through less"
+        dense = "" if wants.engine == "auto" else ", or take engine='dense', which streams through less"
         way = f"Give more memory=, or leave it out{dense}."
     return MemoryNeeded(
-        f"{question.wants.where}: what is held must fit on {device}, got {shown(free or 0)} free and a graph "
+        f"{wants.where}: what is held must fit on {device}, got {shown(free or 0)} free and a graph "
         f"for which it is {needs}. {way}"
     )
 

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from semiring.algebra import dtypes
-from semiring.algebra.catalog import max_min, min_plus
+from semiring.algebra.catalog import max_min
 from semiring.algebra.saturation import compares, compressed, expanded, narrowed, widened, wider
 from semiring.algebra.shifting import finite, sign_of
-from semiring.algebra.survey import survey
 from semiring.dense.bits import BitMatrix
-from semiring.dense.cycles import restore, reweight
-from semiring.dense.potentials import potentials_of
-from semiring.host.compiling import clock, uncounted
+from semiring.dense.cycles import Johnson
+from semiring.dense.potentials import LengthsOverflowError, Potentials, potentials_of
+from semiring.host.compiling import clock
 from semiring.host.devices import host, module
 from semiring.host.errors import DivergenceError, DomainError, MemoryNeeded
 from semiring.host.memory import available, require
@@ -30,9 +28,9 @@ from semiring.kernels.backend import Backend, bind
 from semiring.kernels.observed import Callback, Clock, Observed, Observer, Progress
 
 from . import schedules
-from .convergence import saturation, series, settle
+from .convergence import saturation, settle
 from .plans import Plan
-from .problem import HINT, ROUTES, Memory, Problem, location
+from .problem import HINT, ROUTES, Memory, Problem
 from .wants import Request
 
 #: Maximum n of GPU batches of truth values closed as ordinals.
@@ -53,21 +51,18 @@ class Solved:
 
 def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solved:
     """Close a problem (planning if necessary) and return the result in kind, with plan and times."""
-    if problem.batch:
-        return _solve_batch(problem, request)
-    start = perf_counter() - uncounted.seconds
-    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
-    solved = _solve_one(problem, request, plan)
+    if problem.origin is None and problem.memory is not Memory.OVERWRITE:
+        return _solve(problem, request, plan)
+    start = clock()
+    buffer = allocate_result(problem)
+    solved = _solve(problem, request, plan)
     home = give_back(problem, solved.matrix, buffer)
-    if problem.origin is None:
-        return solved if home is solved.matrix else replace(solved, matrix=home)
-    return replace(solved, matrix=home, seconds=clock() - start)
+    return solved if home is solved.matrix else replace(solved, matrix=home, seconds=clock() - start)
 
 
-def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
+def _solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solved:
     """plan → schedule → settle, on the problem's device."""
-    s, A = problem.semiring, problem.matrix
-    ops = problem.bind(request)
+    s, A, ops = problem.semiring, problem.matrix, problem.bind(request)
     plan = plan or problem.plan(ops, request)
     _require(problem, plan, request)  # what does not fit is refused before entries are searched
     for convert in conversions(problem):
@@ -76,25 +71,28 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
             return converted
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
-    overwritten, loses = problem.memory is Memory.OVERWRITE, request.table and problem.may_lose
-    potential = settle.precaution(A, s, problem.seen, overwrite=overwritten)
+    overwritten = problem.memory is Memory.OVERWRITE
+    loses = s.idempotent and request.table and problem.may_lose
+    lengths = settle.precaution(A, s, problem.seen, overwrite=overwritten)
     try:
-        solved = _follow(problem, ops, plan, request, potential)
+        solved = _follow(problem, ops, plan, request, lengths)
     except DivergenceError as error:  # a star of integers without value
         written = problem.in_place and problem.is_on_device and ops.grain == 1
         raise settle.lost(error) if overwritten and written else error from None
     try:
-        potential = settle.settle(solved.matrix, A if problem.preserved else None, s, problem.seen)
+        lengths = settle.settle(solved.matrix, A if problem.preserved else None, s, problem.seen)
     except DivergenceError as error:
         raise settle.lost(error) if overwritten and solved.matrix is A else error from None
-    if potential is not None:
+    if lengths is not None:
         del solved
-        solved = _follow(problem, ops, plan, request, potential)
+        solved = _follow(problem, ops, plan, request, lengths)
     return _exact(problem, solved, request) if loses else solved
 
 
 def conversions(problem: Problem) -> Sequence[Callable[[Problem, Plan, Request], Solved | None]]:
-    """Closures by other integers, tried first: of 32 bits on a GPU, and without negative lengths."""
+    """Other ways, tried first: of a batch as ordinals, or one by one; in int32 on a GPU; without negative lengths."""
+    if problem.batch:
+        return [_by_ordinals, _one_by_one] if problem.device == "cuda" else [_one_by_one]
     wide = problem.dtype == np.int64 and problem.device == "cuda" and problem.n >= INT32
     signed = dtypes.SCALARS[problem.dtype].integer and not problem.nonnegative
     return [_in_int32] * wide + [_by_potentials] * signed
@@ -113,9 +111,7 @@ def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
         if wide is None:
             raise
         try:
-            matrix = widened(A, wide, s)
-            seen = survey(matrix, s, where="closure")
-            found = _solve_one(replace(problem, matrix=matrix, memory=Memory.OWNED, seen=seen), request, None)
+            found = _solve(problem.about(widened(A, wide, s)), request)
         except MemoryNeeded:
             raise error from None
     narrowed(found.matrix, D.dtype, D)
@@ -128,7 +124,7 @@ def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     sign = sign_of(s, A.dtype)
     if problem.may_diverge or not (compares(s) or sign):
         return None
-    start = perf_counter() - uncounted.seconds
+    start = clock()
     if 3 * A.nbytes > (available(problem.device) or 0):
         return None
     M = compressed(A, narrow)
@@ -138,57 +134,59 @@ def _in_int32(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     seen = problem.seen._replace(least=max(problem.seen.least, -end - 1), greatest=min(problem.seen.greatest, end))
     if sign and problem.n * max(map(abs, finite(M, seen, sign))) >= end:
         return None
-    found = _solve_one(replace(problem, matrix=M, memory=Memory.OWNED, seen=seen), request, None)
+    found = _solve(problem.about(M, seen), request)
     D = expanded(found.matrix, A.dtype, A if problem.in_place else None)
-    return Solved(D, plan, perf_counter() - uncounted.seconds - start, found.phases)
+    return Solved(D, plan, clock() - start, found.phases)
 
 
 def _require(problem: Problem, plan: Plan, request: Request) -> None:
     hint = ROUTES if request.paths else HINT
     if isinstance(problem.matrix, BitMatrix):
         hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
-    require(plan.beside_bytes - problem.made, problem.device, where="closure", hint=hint)
+    made = problem.made if problem.memory is Memory.OWNED else 0
+    require(plan.beside_bytes - made, problem.device, where="closure", hint=hint)
 
 
 def _follow(
-    problem: Problem, ops: Backend, plan: Plan, request: Request, potential: np.ndarray | None = None
+    problem: Problem, ops: Backend, plan: Plan, request: Request, lengths: Johnson | Potentials | None = None
 ) -> Solved:
-    """M ← M* by the plan, in place if permitted, else in a copy.
+    """M ← M* by the plan, in place if permitted, else in a copy; by way of Johnson's lengths, if there are any.
 
-    With potentials, on Johnson's weights, and restored: cycles of length about 0 cannot amplify each other's rounding.
+    On these, cycles of length about 0 cannot amplify each other's rounding. LengthsOverflowError if they do not fit.
     """
-    s = problem.semiring
-    if potential is not None:  # the reweighted lengths are non-negative
-        nonnegative = s.lengths and s.add.selects == "least"
+    start, A = clock(), problem.matrix
+    if problem.batch:
+        D = A if problem.memory is not Memory.READ_ONLY else ops.empty(A.shape)
+        ops.closure_batch(A, schedules.get("blocked"), out=None if D is A else D)
+        ops.synchronize()
+        if request.callback:
+            request.callback(len(A) * problem.n**3, len(A) * problem.n**3)
+        return Solved(D, plan, clock() - start, {})
+    if lengths is not None:
+        s, nonnegative = lengths.verbs
         ops = bind(s, problem.dtype, device=problem.device, nonnegative=nonnegative, **request.options)
-    start = perf_counter() - uncounted.seconds
-    M = ops.upload(problem.matrix, copy=not problem.in_place)
-    if potential is not None:
-        reweight(M, s, potential)
+    M = ops.upload(A, copy=not problem.in_place)
+    if lengths is not None:
+        lengths.reweight(M)
     phases = run(plan, M, ops, request)
-    if potential is not None:
-        restore(M, s, potential)
-        settle.reflexive(M, s)
-    seconds = perf_counter() - uncounted.seconds - start
-    if not isinstance(problem.matrix, BitMatrix) and (ops.grain > 1 or not problem.is_on_device):
-        out = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, problem.dtype)
-        M = ops.download(M, out=out)
+    if lengths is not None:
+        lengths.restore(M)
+    seconds = clock() - start
+    if not isinstance(A, BitMatrix) and (ops.grain > 1 or not problem.is_on_device):
+        M = ops.download(M, out=A if problem.in_place else module(A).empty((problem.n,) * 2, problem.dtype))
     return Solved(M, plan, seconds, phases)
 
 
 def _by_potentials(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     """M ← M* of integers with negative lengths, by reweighting; None if that may not fit."""
-    start = perf_counter() - uncounted.seconds
+    start = clock()
     potentials = potentials_of(problem.matrix, problem.seen, problem.semiring)
     if potentials is None or (problem.in_place and not potentials.certain):
         return None
-    ops = bind(min_plus, problem.dtype, device=problem.device, nonnegative=True, **request.options)
-    M = ops.upload(problem.matrix, copy=not problem.in_place)
-    potentials.reweight(M)
-    phases = run(plan, M, ops, request)
-    if not potentials.restore(M):
+    try:
+        return replace(_follow(problem, problem.bind(request), plan, request, potentials), seconds=clock() - start)
+    except LengthsOverflowError:
         return None
-    return Solved(M, plan, perf_counter() - uncounted.seconds - start, phases)
 
 
 def run(plan: Plan, M: Array, ops: Backend, request: Request, *, wait: bool = True) -> dict[str, float]:
@@ -210,115 +208,77 @@ def run(plan: Plan, M: Array, ops: Backend, request: Request, *, wait: bool = Tr
 
 
 def allocate_result(problem: Problem) -> Array:
-    """A buffer for the result at its origin; its pages are mapped while the device works."""
-    require(
-        problem.origin.nbytes, location(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
-    )
-    if location(problem.origin) != "cpu":
+    """A buffer for the result on the host where it came from there; its pages are mapped while the device works."""
+    origin = problem.origin
+    if origin is None or problem.overwrite_origin:
         return None
-    return bind(problem.semiring, problem.dtype, device=problem.device).allocate_result(problem.origin.shape)
+    require(origin.nbytes, problem.home, where="closure", hint="Use a smaller dtype, or overwrite=True.")
+    if problem.home != "cpu":
+        return None
+    return bind(problem.semiring, problem.dtype, device=problem.device).allocate_result(origin.shape)
 
 
 def give_back(problem: Problem, D: Array, buffer: Any = None) -> Array:
     """The result in kind: on the original device, in the original memory if overwritten."""
-    if problem.origin is None:
-        if problem.memory is Memory.OVERWRITE and D is not problem.matrix:
-            problem.matrix[...] = D
-            return problem.matrix
-        return D
-    if location(problem.origin) == "cpu":
-        out, ready = buffer or (problem.origin, None)
+    origin = problem.origin
+    if origin is None:
+        if problem.memory is not Memory.OVERWRITE or D is problem.matrix:
+            return D
+        origin, back = problem.matrix, D
+    elif problem.home == "cpu":
+        out, ready = buffer or (origin, None)
         if ready:
             ready.result()
         return bind(problem.semiring, problem.dtype, device=problem.device).download(D, out=out)
-    back = bind(problem.semiring, problem.dtype, device=location(problem.origin)).upload(D)
-    if not problem.overwrite_origin:
-        return back
-    problem.origin[...] = back
-    return problem.origin
-
-
-def _solve_batch(problem: Problem, request: Request) -> Solved:
-    """The closures of (batch, n, n): by the backend's batched verb, or one by one.
-
-    One by one: possible divergence where ⊕ is idempotent or in integers (each is examined), requested schedules and
-    blocks, and truth values, which go to the device singly.
-    """
-    start = clock()
-    ops = problem.bind(request)
-    plan = problem.plan(ops, request)
-    fixed = request.schedule != "auto" or request.block is not None or "per_thread" in request.options
-    if (
-        ops.grain > 1
-        and problem.device == "cuda"
-        and not fixed
-        and 0 < problem.n <= ORDINALS
-        and len(problem.matrix) > 1
-    ):
-        return Solved(_by_ordinals(problem, request), plan, clock() - start, {})
-    require(plan.beside_bytes if problem.memory is Memory.READ_ONLY else 0, problem.device, where="closure", hint=HINT)
-    examined = problem.may_diverge and (problem.semiring.idempotent or dtypes.SCALARS[problem.dtype].integer)
-    apart = examined or fixed or ops.grain > 1 or problem.n > ops.pivot
-    if apart or not problem.is_on_device or not problem.matrix.size:
-        D = _one_by_one(problem, request)
     else:
-        D = _close_batch(problem, ops, request)
-    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
-    D = give_back(problem, D, buffer)
-    return Solved(D, plan, clock() - start, {})
+        back = bind(problem.semiring, problem.dtype, device=problem.home).upload(D)
+        if not problem.overwrite_origin:
+            return back
+    origin[...] = back
+    return origin
 
 
-def _by_ordinals(problem: Problem, request: Request) -> Array:
+def _by_ordinals(problem: Problem, plan: Plan, request: Request) -> Solved | None:
     """Small Boolean matrices in one batch over (max, min): packed singly, they would be bound by launches."""
-    A = problem.matrix
+    start, A, ops = clock(), problem.matrix, problem.bind(request)
+    if ops.grain == 1 or request.fixed or not 0 < problem.n <= ORDINALS or len(A) < 2:
+        return None
     require(4 * A.size, problem.device, where="closure", hint=HINT)
     ends = (dtypes.zero(max_min, np.int16), dtypes.one(max_min, np.int16))
     ops = bind(max_min, np.dtype(np.int16), device=problem.device)
     W = ops.upload(module(A).where(A, *map(np.int16, ends[::-1])), copy=False)
-    ordinals = replace(problem, matrix=W, semiring=max_min, memory=Memory.OWNED, origin=None)
-    found = _solve_batch(replace(ordinals, seen=survey(W, max_min, where="closure")), request).matrix == ends[1]
+    found = _solve(problem.about(W, semiring=max_min), request).matrix == ends[1]
     D = A if problem.memory is not Memory.READ_ONLY else module(A).empty_like(A)
     D[...] = found if problem.is_on_device else host(found)
-    return D
+    return Solved(D, plan, clock() - start, {})
 
 
-def _close_batch(problem: Problem, ops: Backend, request: Request) -> Array:
-    A, s = problem.matrix, problem.semiring
-    if problem.may_diverge:
-        series.precaution(A, s, problem.seen)
-    D = A if problem.memory is not Memory.READ_ONLY else ops.empty(A.shape)
-    ops.closure_batch(A, schedules.get("blocked"), out=None if D is A else D)
-    ops.synchronize()
-    if problem.may_diverge:
-        try:
-            series.check(D, s, problem.seen)
-        except DivergenceError as error:
-            raise settle.lost(error) if problem.memory is Memory.OVERWRITE else error from None
-    if request.callback:
-        pairs = len(A) * problem.n**3
-        request.callback(pairs, pairs)
-    return D
+def _one_by_one(problem: Problem, plan: Plan, request: Request) -> Solved | None:
+    """Matrices one by one, each in its place of the batch or of a copy; None where the batched verb closes them.
 
-
-def _one_by_one(problem: Problem, request: Request) -> Array:
-    """Matrices one by one, each in its place of the batch or of a copy."""
-    A, overwritten = problem.matrix, problem.memory is Memory.OVERWRITE
-    problem = (
-        problem if problem.memory is not Memory.READ_ONLY else replace(problem, matrix=A.copy(), memory=Memory.OWNED)
-    )
-    D, total = problem.matrix, len(A) * problem.n**3
+    One by one: possible divergence where ⊕ is idempotent or in integers (each is examined), requested schedules and
+    blocks, and truth values, which go to the device singly.
+    """
+    A, ops, overwritten = problem.matrix, problem.bind(request), problem.memory is Memory.OVERWRITE
+    examined = problem.may_diverge and (problem.semiring.idempotent or dtypes.SCALARS[problem.dtype].integer)
+    if not (examined or request.fixed or ops.grain > 1) and problem.n <= ops.pivot and problem.is_on_device and A.size:
+        return None
+    start = clock()
+    if problem.memory is Memory.READ_ONLY:
+        problem = replace(problem, matrix=A.copy(), memory=Memory.OWNED)
+    D, pairs = problem.matrix, problem.n**3
     for index in range(len(D)):
-        report = _reporting(request.callback, index * problem.n**3, total)
-        part = replace(problem.part(index), origin=None)
+        report = _reporting(request.callback, index * pairs, len(D) * pairs)
+        part = problem.about(D[index], memory=problem.memory)
         try:
-            closed = solve(part, replace(request, callback=report)).matrix
+            closed = _solve(part, replace(request, callback=report)).matrix
         except (DivergenceError, DomainError) as error:
             before = ", those before it are closed" if overwritten and index else ""
             raise settle.noted(error, f" It is matrix {index} of the batch{before}.") from None
         if closed is not part.matrix:
             part.matrix[...] = closed
         del closed  # before the next one is made
-    return D
+    return Solved(D, plan, clock() - start, {})
 
 
 def _reporting(callback: Callback | None, before: int, total: int) -> Callback | None:

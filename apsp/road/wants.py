@@ -46,6 +46,15 @@ class Request:
             request["device"] = device_of(None, request["device"])
         return cls(options=options, **request)
 
+    @property
+    def scheduled(self) -> bool:
+        return self.schedule != "auto" or self.block is not None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether how to compute is asked for, which batched verbs do not heed."""
+        return self.schedule != "auto" or self.block is not None or "per_thread" in self.options
+
 
 @dataclass(frozen=True)
 class Wants(Request):
@@ -102,10 +111,6 @@ class Wants(Request):
     def ordered(self) -> bool:
         """Whether an elimination order is requested."""
         return not isinstance(self.order, str) or self.order != "auto"
-
-    @property
-    def scheduled(self) -> bool:
-        return self.schedule != "auto" or self.block is not None
 
     def report_zeros(self, seen: Survey, semiring: Semiring) -> None:
         """Warn (for a table) or raise DomainError if a survey found ambiguous zeros."""

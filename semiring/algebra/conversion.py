@@ -86,30 +86,35 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
     """
     if array.dtype.kind in _NO_NUMBERS:
         raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
-    if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
-        return _as_bool(array, semiring, where)
-    if not array.ndim:
+    truth = semiring.dtypes == ("bool",) and array.dtype.kind != "b"
+    if not (array.ndim or truth):
         return conform(array.reshape(1), semiring, dtype, where=where, first=first).reshape(())
-    target = dtypes.resolve(semiring, dtype, array.dtype, where=where)
+    target = np.dtype(bool) if truth else dtypes.resolve(semiring, dtype, array.dtype, where=where)
     if array.dtype == target and array.dtype.isnative:
         return array
     if array.dtype.kind == "b":
         dtypes.resolve(semiring, array.dtype, where=where)  # bool is no number: same refusal for any dtype
     name = dtypes.SCALARS[target].name  # `str` of a dtype takes as long as the conversion of a few entries
-    size, device = array.size * target.itemsize, _device(array)
-    memory.require(size, device, where=f"{where}: a copy in {name}", hint=f"Pass an array of {name}.")
-    out = module(array).empty(array.shape, target)
+    device, xp = "cpu" if isinstance(array, np.ndarray) else "cuda", module(array)
+    memory.require(
+        array.size * target.itemsize, device, where=f"{where}: a copy in {name}", hint=f"Pass an array of {name}."
+    )
+    out = xp.empty(array.shape, target)
     for part in dtypes.chunks(array.shape):  # bounds the size of masks
-        out[part] = _converted(array[part], semiring, target, part, where, first)
+        if truth:
+            out[part] = array[part] != 0
+            if bool((out[part] != array[part]).any()):  # what is an edge among others than 0 and 1, the caller decides
+                dtypes.resolve(semiring, array.dtype, where=where)
+        else:
+            origin = (part[0].start + first, *(axis.start for axis in part[1:]))
+            out[part] = _converted(array[part], semiring, target, xp, origin, where)
     return out
 
 
 def _converted(
-    array: Array, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
+    array: Array, semiring: Semiring, target: np.dtype, xp: ModuleType, origin: tuple[int, ...], where: str
 ) -> Array:
-    """Part of an array in dtype `target`."""
-    origin = (part[0].start + first, *(axis.start for axis in part[1:]))
-    xp = module(array)
+    """Part of an array, whose first item is at `origin`, in dtype `target`."""
     with np.errstate(all="ignore"):
         out = array.astype(target)
     source = array.dtype.newbyteorder("=")
@@ -142,10 +147,6 @@ def _converted(
     elif source.kind == "f":
         _refuse(array, xp.isinf(out) & ~xp.isinf(array), origin, f"{where}: {record.name} must hold every finite entry")
     return out
-
-
-def _device(array: Array) -> str:
-    return "cpu" if isinstance(array, np.ndarray) else "cuda"
 
 
 def _between(array: np.ndarray, *ends: np.iinfo) -> bool:
@@ -185,14 +186,3 @@ def _refuse(
         index = tuple(int(i[0]) for i in wrong.nonzero())
         shown = tuple(i + (origin[axis] if axis < len(origin) else 0) for axis, i in enumerate(index))
         raise error(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
-
-
-def _as_bool(array: Array, semiring: Semiring, where: str) -> Array:
-    """Numbers 0 and 1 as bools; others are refused, as the caller must decide what is an edge."""
-    memory.require(array.size, _device(array), where=f"{where}: a copy in bool", hint="Pass an array of bool.")
-    out = module(array).empty(array.shape, bool)
-    for part in dtypes.chunks(array.shape):
-        if bool(((array[part] != 0) & (array[part] != 1)).any()):
-            dtypes.resolve(semiring, array.dtype, where=where)
-        out[part] = array[part] != 0
-    return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -230,34 +230,43 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     return cycle[first:] + cycle[:first], potential
 
 
-def reweight(A: Array, semiring: Semiring, potential: np.ndarray) -> None:
-    """A ← A', with lengths ℓ'(i, j) = max(ℓ(i, j) + h(i) − h(j), 0) and the same best walks (Johnson 1977).
+class Johnson(NamedTuple):
+    """Lengths ℓ'(i, j) = max(ℓ(i, j) + h(i) − h(j), 0), with the same best walks (Johnson 1977), of NumPy or CuPy."""
 
-    In place, a few rows at a time; NumPy or CuPy.
-    """
-    lengths = Lengths.required(semiring)
-    absent = dtypes.zero(semiring, A.dtype)
-    top = float(np.finfo(A.dtype).max)
-    top = math.log(top) if lengths.logarithmic else top  # an edge stays one, however long it becomes
-    for part, shift in _parts(A, potential, potential):
-        old = lengths.of_entries(part, absent)
-        new = (old + shift).clip(0.0, top) + 0.0
-        new[old == math.inf] = math.inf
-        part[...] = lengths.to_entries(new)
+    semiring: Semiring
+    #: h (2, n), as `search` finds it.
+    potential: np.ndarray
 
+    @property
+    def verbs(self) -> tuple[Semiring, bool]:
+        """The semiring of the reweighted entries, and whether they are at least 0, as their lengths are."""
+        return self.semiring, bool(self.semiring.lengths and self.semiring.add.selects == "least")
 
-def restore(
-    D: Array, semiring: Semiring, potential: np.ndarray, rows: slice = slice(None), columns: slice = slice(None)
-) -> None:
-    """D ← closure of A from that of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j).
+    def reweight(self, A: Array) -> None:
+        """A ← A', in place, a few rows at a time."""
+        lengths = Lengths.required(self.semiring)
+        absent = dtypes.zero(self.semiring, A.dtype)
+        top = float(np.finfo(A.dtype).max)
+        top = math.log(top) if lengths.logarithmic else top  # an edge stays one, however long it becomes
+        for part, shift in _parts(A, self.potential, self.potential):
+            old = lengths.of_entries(part, absent)
+            new = (old + shift).clip(0.0, top) + 0.0
+            new[old == math.inf] = math.inf
+            part[...] = lengths.to_entries(new)
 
-    D may be a window with these rows and columns.
-    """
-    lengths = Lengths.required(semiring)
-    absent = dtypes.zero(semiring, D.dtype)
-    for part, shift in _parts(D, potential[:, rows], potential[:, columns]):
-        with np.errstate(over="ignore"):
-            part[...] = lengths.to_entries(lengths.of_entries(part, absent) - shift)
+    def restore(self, D: Array) -> None:
+        """D ← closure of A from that of A'."""
+        every = slice(0, len(D))
+        self.restore_window(D, every, every)
+        D[range(len(D)), range(len(D))] = dtypes.one(self.semiring, D.dtype)
+
+    def restore_window(self, D: Array, rows: slice, columns: slice) -> None:
+        """These rows and columns of a closure: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)."""
+        lengths = Lengths.required(self.semiring)
+        absent = dtypes.zero(self.semiring, D.dtype)
+        for part, shift in _parts(D, self.potential[:, rows], self.potential[:, columns]):
+            with np.errstate(over="ignore"):
+                part[...] = lengths.to_entries(lengths.of_entries(part, absent) - shift)
 
 
 def _parts(A: Array, left: np.ndarray, above: np.ndarray) -> Array:

@@ -14,11 +14,11 @@ from ..algebra.records import Semiring
 from ..algebra.saturation import holding, narrowed, widened
 from ..algebra.survey import survey
 from ..host import memory
-from ..host.arrays import Taken, in_kind_of, output_of, require_square, take_in
+from ..host.arrays import in_kind_of, output_of, require_square, take_in
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import came
-from ..host.types import Algebra, Array, ArrayLike, DType, Fields, InKind, Product, Ties
+from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
 from ..kernels.backend import device_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
@@ -183,26 +183,21 @@ def matmul(
     s = get(semiring)
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
-    if witness:
-        return _with_witness(a, b, s, kind, out, {"dtype": dtype, "device": device, "threads": threads})
-    output = kind if out is None else output_of(out, kind, where="matmul")
-    with on_device(a.array):
-        into = None if out is None else output.array
-        product = multiplied(
-            a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
-        )
-        return output.give_back(product, where="matmul")
-
-
-def _with_witness(a: Taken, b: Taken, s: Semiring, kind: Taken, out: Array, options: Fields) -> tuple[Array, Array]:
-    if out is not None and not (isinstance(out, tuple) and len(out) == 2):
+    if witness and out is not None and not (isinstance(out, tuple) and len(out) == 2):
         raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
-    outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
-    C, K = (None if X is None else X.array for X in outputs)
     with on_device(a.array):
-        found = witnesses.multiplied(a.array, b.array, s, (C, K), **options)
+        if not witness:
+            output = kind if out is None else output_of(out, kind, where="matmul")
+            into = None if out is None else output.array
+            product = multiplied(
+                a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
+            )
+            return output.give_back(product, where="matmul")
+        outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
+        C, K = (None if X is None else X.array for X in outputs)
+        found = witnesses.multiplied(a.array, b.array, s, (C, K), dtype=dtype, device=device, threads=threads)
         C, K = ((X or kind).give_back(result, where="matmul") for X, result in zip(outputs, found, strict=True))
-    return C, K
+        return C, K
 
 
 def matvec(

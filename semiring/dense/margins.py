@@ -1,13 +1,15 @@
-"""⊕ along rows and columns: bounds of the spectral radius of a matrix without negative entries."""
+"""Bounds of the spectral radius: ⊕ along rows and columns of a matrix without negative entries; powers of any."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..algebra.records import Semiring
+from ..host.devices import host, module
 from ..host.types import Array
 
 #: Entries converted to float64 at a time.
@@ -53,6 +55,33 @@ def begun(A: Array, semiring: Semiring, *, columns: bool = False) -> Callable[[]
             return np.log(wait()) if semiring.add.ufunc is np.logaddexp else wait()
 
     return found
+
+
+def radius_below_one(A: Array, rounding: float) -> bool:
+    """Whether the spectral radius of a real square matrix, NumPy or CuPy in float64, is below 1 by more than rounding.
+
+    Gelfand's formula ρ(A) = lim ‖Aᵏ‖^(1/k): square A until its norm is below ½, or its trace proves some |λ| > 1
+    (|tr Aᵏ| ≤ m ρᵏ), or rounding is reached.
+    """
+    power = _balanced(A)
+    for _ in range(1 + math.ceil(-math.log2(rounding))):
+        norm = float(abs(power).sum(axis=1).max())
+        if norm < 0.5:
+            return True
+        if not norm < 1e150 or abs(float(power.trace())) > len(power):
+            break
+        power = power @ power
+    return False
+
+
+def _balanced(A: Array) -> Array:
+    """A similar matrix with rows and columns of like norm, scaled exactly by powers of 2."""
+    if float(abs(A).max()) < 1e6:
+        return A
+    from scipy.linalg import matrix_balance
+
+    with np.errstate(invalid="ignore"):  # SciPy casts scale factors, unused here, to indices
+        return module(A).asarray(matrix_balance(host(A), permute=False)[0])
 
 
 def _on_host(A: np.ndarray, semiring: Semiring, labels: Any, logarithms: bool) -> np.ndarray:

@@ -10,14 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algebra.catalog import min_plus
 from ..algebra.dtypes import SCALARS, TOGETHER, chunks
 from ..algebra.records import Semiring
 from ..algebra.shifting import absent, finite, sign_of
 from ..algebra.survey import Survey
-from ..host.types import Array
+from ..host.types import Array, Scalar
 
 #: Number of vertices from which potentials pay.
 SMALLEST = {"cpu": 256, "cuda": 512}
+
+
+class LengthsOverflowError(OverflowError):
+    """Lengths restored may not fit their dtype; the matrix is garbage."""
 
 
 class Potentials(NamedTuple):
@@ -31,6 +36,11 @@ class Potentials(NamedTuple):
     values: Any
     longest: int
     certain: bool
+
+    @property
+    def verbs(self) -> tuple[Semiring, bool]:
+        """The semiring of the lengths, and whether they are at least 0."""
+        return min_plus, True
 
     def reweight(self, A: Array) -> None:
         """A ← A′, the lengths ℓ′, in place; the greatest integer for missing edges."""
@@ -49,8 +59,8 @@ class Potentials(NamedTuple):
             part -= self.values
             np.copyto(part, part.dtype.type(infinity), where=missing)
 
-    def restore(self, D: Array) -> bool:
-        """D ← closure of A from that of A′; False where it may not fit, and D is garbage.
+    def restore(self, D: Array) -> None:
+        """D ← closure of A from that of A′; LengthsOverflowError where it may not fit.
 
         A shortest walk that does not fit extends one that does by less than an edge.
         """
@@ -62,7 +72,14 @@ class Potentials(NamedTuple):
 
             record = cupy.zeros(1, np.uint64)
             _in_place(D, lambda X: to_entries(X, X, self.sign, infinity, potential=self.values, greatest=record))
-            return self.certain or int(record.get()[0]) + self.longest < infinity
+            greatest = 0 if self.certain else int(record.get()[0])
+        else:
+            greatest = self._restore_on_host(D, infinity, zero)
+        if not self.certain and greatest + self.longest >= infinity:
+            raise LengthsOverflowError
+
+    def _restore_on_host(self, D: np.ndarray, infinity: int, zero: Scalar) -> int:
+        """D restored; the greatest length, if that is not certain to fit."""
         greatest = 0
         for rows in _rows(D):
             part = D[rows]
@@ -74,7 +91,7 @@ class Potentials(NamedTuple):
             if self.sign < 0:
                 np.negative(part, out=part)
             np.copyto(part, zero, where=missing)
-        return self.certain or greatest + self.longest < infinity
+        return greatest
 
 
 def potentials_of(A: Array, look: Survey, s: Semiring) -> Potentials | None:

@@ -21,10 +21,9 @@ from ..host.errors import DTypeError, ShapeError
 from ..host.types import Array, DType
 from ..kernels.backend import Backend, bind, device_of
 
-#: Products of at most this many pairs (m n k) start on a GPU before the survey of their operands is over.
-EARLY = 1 << 30
-#: Products of more pairs multiply negative or wide integers as lengths ≥ 0 (`by_lengths`).
-LENGTHS = {"cpu": 1 << 21, "cuda": EARLY}
+#: Products of more pairs (m n k) multiply negative or wide integers as lengths ≥ 0 (`by_lengths`); on a GPU, others
+#: start before the survey of their operands is over.
+LENGTHS = {"cpu": 1 << 21, "cuda": 1 << 30}
 #: Last survey's answer (operands non-negative?) by semiring and dtype.
 _last: dict[tuple[Semiring, np.dtype], bool] = {}
 
@@ -56,38 +55,26 @@ def _product(
     """A ⊗ B, or added ⊕ A ⊗ B, on `device`, in new memory: the caller's `out` may alias an operand."""
     looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
     left, right, (product,) = as_matrices(A, B, shape, device, A.dtype)
-    k = left.shape[-1]
-    seen: list[Survey] = []
 
     def multiply(nonnegative: bool) -> None:
-        worth = seen and (not nonnegative or A.dtype.itemsize == 8) and product.size * k > LENGTHS[device]
-        if worth and by_lengths(product, left, right, seen, s, device, threads):
+        if added is not None:
+            product[...] = added.reshape(product.shape)
+        ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, threads=threads)
+        _multiply_each(ops, product, left, right, added is not None)
+
+    many = product.size * left.shape[-1] > LENGTHS[device]
+    if device == "cuda" and not many:
+        while_looking(multiply, looks, s, A.dtype)
+    else:
+        seen = looks()
+        nonnegative = all([fast(x, s, A.dtype, 2) for x in seen])
+        narrow = many and (not nonnegative or A.dtype.itemsize == 8)
+        if narrow and by_lengths(product, left, right, seen, s, device, threads):
             if added is not None:
                 better = np.minimum if s.add.selects == "least" else np.maximum
                 better(product, added.reshape(product.shape), out=product)
-            return
-        if worth and added is None and device == "cuda" and compares(s) and A.dtype == np.int64:
-            x, y = (compressed(X, np.dtype(np.int32)) for X in (left, right))
-            if x is not None and y is not None:
-                half = module(product).empty(product.shape, np.int32)
-                _multiply_each(
-                    bind(s, half.dtype, device=device, nonnegative=nonnegative, threads=threads), half, x, y, False
-                )
-                expanded(half, product.dtype, product)
-                return
-        ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, threads=threads)
-        if added is not None:
-            product[...] = added.reshape(product.shape)
-        _multiply_each(ops, product, left, right, added is not None)
-
-    def nonnegative() -> bool:
-        seen.extend(looks())
-        return all(fast(x, s, A.dtype, 2) for x in seen)
-
-    if device == "cuda":
-        _while_looking(multiply, nonnegative, (s, A.dtype), early=product.size * k <= EARLY)
-    else:
-        multiply(nonnegative())
+        elif not (narrow and added is None and _in_int32(product, left, right, s, device, nonnegative, threads)):
+            multiply(nonnegative)
     return product if product.shape == shape else product.reshape(shape)
 
 
@@ -128,21 +115,34 @@ def by_lengths(
     return True
 
 
-def _while_looking(
-    multiply: Callable[[bool], None], nonnegative: Callable[[], bool], kind: tuple[Semiring, np.dtype], *, early: bool
+def _in_int32(C: Array, A: Array, B: Array, s: Semiring, device: str, nonnegative: bool, threads: int | None) -> bool:
+    """C ← A ⊗ B of int64 on a GPU in int32, where entries are only compared and fit; else False."""
+    if device != "cuda" or C.dtype != np.int64 or not compares(s):
+        return False
+    x, y = (compressed(X, np.dtype(np.int32)) for X in (A, B))
+    if x is None or y is None:
+        return False
+    half = module(C).empty(C.shape, np.int32)
+    _multiply_each(bind(s, half.dtype, device=device, nonnegative=nonnegative, threads=threads), half, x, y, False)
+    expanded(half, C.dtype, C)
+    return True
+
+
+def while_looking(
+    multiply: Callable[[bool], None], looks: Callable[[], list[Survey]], s: Semiring, dtype: np.dtype
 ) -> None:
-    """Multiply on a GPU by the kernel that the operands' signs permit.
+    """Multiply on a GPU by the kernel that the operands' signs permit, surveyed meanwhile.
 
     A survey takes as long as a small product, so the product starts early with the last answer and is computed again if
     that proves wrong. Equal operands thus always take the same kernel: results are bit-identical.
     """
-    guess = _last.get(kind) if early else None
+    guess = _last.get((s, dtype))
     if guess is not None:
         multiply(guess)
-    found = nonnegative()
+    found = all([fast(x, s, dtype, 2) for x in looks()])
     if guess != found:
         multiply(found)
-    _last[kind] = found
+    _last[s, dtype] = found
 
 
 def each(results: tuple[Array, ...], left: Array, right: Array, axes: int = 2) -> Iterator[tuple[Array, ...]]:

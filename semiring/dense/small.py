@@ -19,6 +19,7 @@ from ..host.devices import current, is_plain
 from ..host.memory import LEAST, granted
 from ..host.types import Algebra, Array
 from ..kernels.backend import bind
+from .product import while_looking
 
 #: Pairs (m n k) and bytes of a product that is small, by device; a larger one is worth a choice by its entries.
 PAIRS, BYTES = {"cpu": 1 << 19, "cuda": 1 << 30}, {"cpu": LEAST, "cuda": 1 << 26}
@@ -87,19 +88,13 @@ def _on_device(
 
     if (kernel := _kernel(s, dtype, m, n, k, "cuda")) is None:
         return None
-    last, size = list[bool](), m * n * dtype.itemsize
+    size = m * n * dtype.itemsize
 
     def product(A: Array, B: Array) -> Array:
         if size > LEAST and not granted(size, "cuda"):
             return None
-        C, guess = cupy.empty((m, n), dtype), last[:1]
-        looks = surveys((A, B), s, where="matmul")
-        if guess:
-            kernel(guess[0])(C, A, B)
-        found = [all([fast(seen, s, dtype, 2) for seen in looks()])]
-        if found != guess:
-            kernel(found[0])(C, A, B)
-        last[:] = found  # shared by threads: a guess only
+        C, looks = cupy.empty((m, n), dtype), surveys((A, B), s, where="matmul")
+        while_looking(lambda plain: kernel(plain)(C, A, B), looks, s, dtype)
         return C
 
     return product

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from ..algebra import dtypes
 from ..algebra.records import Semiring
+from ..dense.margins import radius_below_one
 from ..host.errors import DivergenceError, NegativeCycleError, SemiringError
 
 #: Largest component checked by a dense matrix.
@@ -95,21 +95,9 @@ def require_spectrum(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, 
                 "rows sum to less than 1, or pass check=False if you know it.",
                 int(members[0]),
             )
-        if not _below_one(A[members][:, members].toarray(), len(members) * rounding):
+        if not radius_below_one(A[members][:, members].toarray(), len(members) * rounding):
             raise DivergenceError(
                 "eliminate: the spectral radius must be below 1 for I + A + A² + … to have a limit, got one of at "
                 f"least 1 in the strongly connected component of vertex {members[0]}. Scale the weights down.",
                 int(members[0]),
             )
-
-
-def _below_one(power: Any, rounding: float) -> bool:
-    """Whether ‖Aᵏ‖ falls below ½ for some k that distinguishes ρ from 1 within rounding."""
-    for _ in range(1 + math.ceil(-math.log2(rounding))):
-        norm = float(abs(power).sum(axis=1).max())
-        if norm < 0.5:
-            return True
-        if not norm < 1e150 or abs(float(np.trace(power))) > len(power):
-            return False
-        power = power @ power
-    return False

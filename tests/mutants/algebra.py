@@ -199,8 +199,8 @@ MUTANTS = [
     Mutant(
         "conform-bool-of-numbers",
         "semiring/algebra/conversion.py",
-        "(array[part] != 0) & (array[part] != 1)",
-        "(array[part] != 0) | (array[part] != 1)",
+        "if bool((out[part] != array[part]).any()):",
+        "if bool((out[part] == array[part]).any()):",
         "tests/test_graph.py::TestMatrices::test_boolean_reading_of_lengths",
         "A matrix of zeros and ones is refused as truth values.",
     ),
@@ -255,8 +255,8 @@ MUTANTS = [
     Mutant(
         "restore-window",
         "semiring/dense/cycles.py",
-        "_parts(D, potential[:, rows], potential[:, columns])",
-        "_parts(D, potential[:, columns], potential[:, rows])",
+        "_parts(D, self.potential[:, rows], self.potential[:, columns])",
+        "_parts(D, self.potential[:, columns], self.potential[:, rows])",
         "tests/test_large.py::test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_itself",
         "A window's rows are restored by the potentials of its columns.",
     ),
@@ -504,8 +504,8 @@ MUTANTS = [
     Mutant(
         "potentials-always-fit",
         "semiring/dense/potentials.py",
-        "return self.certain or greatest + self.longest < infinity",
-        "return True",
+        "if not self.certain and greatest + self.longest >= infinity:",
+        "if False:",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",
         "Walks whose lengths leave the dtype are lost.",
     ),

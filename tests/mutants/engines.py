@@ -205,8 +205,8 @@ MUTANTS = [
     ),
     Mutant(
         "settle-reflexive",
-        "apsp/road/convergence/settle.py",
-        "    reflexive(D, semiring)\n    return None\n",
+        "apsp/road/convergence/divergence.py",
+        "    D[range(len(D)), range(len(D))] = one\n    return None\n",
         "    return None\n",
         "tests/test_divergence.py::test_an_unknown_operation_is_judged_within_its_component",
         "What rounding left on the diagonal stays.",
@@ -295,8 +295,8 @@ MUTANTS = [
     Mutant(
         "fitting-least",
         "apsp/road/road.py",
-        "sorted(found, key=lambda e: _cost(e, question))",
-        "sorted(found, key=lambda e: -_cost(e, question))",
+        'sorted(offers, key=attrgetter("cost"))',
+        "sorted(offers, key=lambda offer: -offer.cost)",
         "tests/test_engines.py::test_the_plan_takes_what_counts_least",
         "The slowest engine is taken.",
     ),

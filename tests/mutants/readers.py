@@ -247,8 +247,8 @@ MUTANTS = [
     Mutant(
         "csgraph-copies",
         "apsp/csgraph/conversion.py",
-        "_from_entries(csgraph if overwrite and overwritable(csgraph, target) else None",
-        "_from_entries(csgraph if overwritable(csgraph, target) else None",
+        "out = csgraph if overwrite and overwritable(csgraph, target) else None",
+        "out = csgraph if overwritable(csgraph, target) else None",
         "tests/test_csgraph.py::test_inputs_stay_as_they_are",
         "The caller's matrix is written to.",
     ),

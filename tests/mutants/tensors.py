@@ -142,8 +142,8 @@ MUTANTS = [
     Mutant(
         "potentials-an-edge-more",
         "semiring/dense/potentials.py",
-        "return self.certain or greatest + self.longest < infinity",
-        "return self.certain or greatest < infinity",
+        "if not self.certain and greatest + self.longest >= infinity:",
+        "if not self.certain and greatest >= infinity:",
         "tests/test_potentials.py::test_one_that_may_not_fit_is_closed_as_before",
         "A walk one edge longer than what fits is missed.",
     ),

@@ -10,7 +10,6 @@ from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
 from semiring.dense.bits import BitMatrix
-from semiring.dense.cycles import restore, reweight
 from semiring.distributed import World
 from semiring.host.errors import DivergenceError, DomainError, DTypeError, ShapeError
 from semiring.host.types import Array
@@ -47,12 +46,12 @@ def close(
     on_survey(seen)
     diverges = divergence.may_diverge(semiring, seen, M.n)
     loses = diverges and saturation.loses(seen, dtypes.parts(A), A.dtype, semiring, M.n)
-    potential = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
+    lengths = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
     if overwrite or (owned and not diverges):
         D, ready = A, None
     else:
         D, ready = (BitMatrix.zeros(A.shape), None) if isinstance(A, BitMatrix) else M.allocate_result()
-    if potential is None:
+    if lengths is None:
         M.run(callback=callback)
         if ready:
             ready.result()
@@ -60,21 +59,20 @@ def close(
         if not diverges:
             return D
         try:
-            potential = settle.settle(D, None if overwrite else A, semiring, seen)
+            lengths = settle.settle(D, None if overwrite else A, semiring, seen)
             if loses:
                 saturation.refuse_in_matrix(D, semiring, where="closure")
         except (DivergenceError, DomainError) as error:
             raise settle.lost(error) if overwrite else error from None
-    if potential is None:
+    if lengths is None:
         return D
     # Cycles of length about 0 amplify rounding; Johnson's non-negative lengths have none.
     del M  # before its parts are allocated again
     if not overwrite:
         D[...] = A
-    reweight(D, semiring, potential)
+    lengths.reweight(D)
     M = DistributedMatrix.from_array(D, semiring, world=world, block=block, null_value=None)
     M.run(callback=callback)
     M.gather(D)
-    restore(D, semiring, potential)
-    settle.reflexive(D, semiring)
+    lengths.restore(D)
     return D

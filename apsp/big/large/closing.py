@@ -15,7 +15,6 @@ import numpy as np
 
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast
-from semiring.dense.cycles import restore, reweight
 from semiring.host.errors import AlgebraError, DTypeError, MemoryNeeded
 from semiring.host.memory import available, require, shown
 from semiring.host.types import Array, DType, Fields
@@ -195,11 +194,11 @@ class Large:
         risky = divergence.may_diverge(s, seen, n)
         D = source.to_array() if risky or not begun else np.empty((n, n), source.dtype)
         # Cycles of length about 0 amplify each other's rounding, but not on Johnson's lengths.
-        potential = settle.precaution(D, s, seen, overwrite=True) if risky else None
+        lengths = settle.precaution(D, s, seen, overwrite=True) if risky else None
         if state and begun:
             state.store.window(every, every, D)
-        if potential is not None:
-            reweight(D, s, potential)
+        if lengths is not None:
+            lengths.reweight(D)
         M = ops.upload(D, copy=False) if self.in_core else None
         writer = state.writer(every, every) if state else None
 
@@ -212,9 +211,9 @@ class Large:
         def original(rows: slice, columns: slice) -> np.ndarray:
             """A window without Johnson's lengths: any run can continue from it or return it."""
             X = np.asarray(D[rows, columns] if M is None else ops.download(M[rows, columns]))
-            if potential is not None:
+            if lengths is not None:
                 X = X.copy()
-                restore(X, s, potential, rows, columns)
+                lengths.restore_window(X, rows, columns)
             return X
 
         if M is not None:
@@ -226,9 +225,8 @@ class Large:
         else:
             write = after if writer else None
             streaming.closure(InArray(D), ops, self.cut, begun=begun, after=write, callback=callback)
-        if potential is not None:
-            restore(D, s, potential)
-            settle.reflexive(D, s)
+        if lengths is not None:
+            lengths.restore(D)
         elif risky:
             settle.settle(D, None, s, seen)
         if state:

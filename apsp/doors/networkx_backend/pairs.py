@@ -17,9 +17,7 @@ from semiring.dense.ranking import in_batches
 from semiring.host.errors import NegativeCycleError
 from semiring.host.types import Label, Weight
 
-from ...csgraph.engines import Options
-from ...csgraph.potentials import potentials
-from ...csgraph.routes import with_predecessors
+from ...csgraph.engines import Options, potentials, with_predecessors
 from ...road.log import warn
 from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none, names, nonnegative, positions
 from .original import original

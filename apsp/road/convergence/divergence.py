@@ -15,8 +15,10 @@ from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, survey
-from semiring.dense.cycles import Lengths, Tolerance, cycle_error, search
+from semiring.dense.cycles import Johnson, Lengths, Tolerance, cycle_error, search
+from semiring.host.devices import host
 from semiring.host.errors import DivergenceError, NegativeCycleError
+from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, Input, Label
 from semiring.sparse.cycles import Weighted
@@ -56,6 +58,44 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
         if not rounding or allowed > 2 * len(A):
             raise cycle_error(cycle, length, semiring, where="closure")
         allowed = 0.0 if allowed < 0 else max(1.0, 2 * allowed)
+
+
+def precaution(A: Array, semiring: Semiring) -> Johnson | None:
+    """`settle.precaution` of a matrix that is overwritten."""
+    if Lengths.of(semiring) is None:
+        return None
+    potential = potentials(_host(A), semiring, careful=True)
+    return None if potential is None else Johnson(semiring, potential)
+
+
+def settle(D: Array, A: Array, semiring: Semiring) -> Johnson | None:
+    """`settle.settle`: whether the diagonal is `one`, or is but for rounding."""
+    diagonal = _host(D.diagonal())
+    vertex = beaten(diagonal, semiring)
+    if vertex is None:
+        return None
+    if A is not None and Lengths.of(semiring):
+        potential = potentials(_host(A), semiring)
+        if potential is None or not dtypes.SCALARS[A.dtype].floating:
+            raise vertex_error(vertex, diagonal[vertex], semiring, where="closure")
+        return Johnson(semiring, potential)
+    one = dtypes.one(semiring, D.dtype)
+    if A is not None:  # a loop is not rounded
+        loops = [semiring.add.python(one.item(), a) for a in _host(A.diagonal()).tolist()]
+        loop = beaten(np.array(loops, A.dtype), semiring)
+        if loop is not None:
+            raise vertex_error(loop, A[loop, loop].item(), semiring, where="closure")
+    if beyond_rounding(D, D if A is None else A, vertex, semiring):
+        raise vertex_error(vertex, diagonal[vertex], semiring, where="closure")
+    D[range(len(D)), range(len(D))] = one
+    return None
+
+
+def _host(A: Array) -> np.ndarray:
+    if isinstance(A, np.ndarray):
+        return A
+    require(A.nbytes, where="closure", hint="Its cycles are looked at on the CPU. Use a smaller dtype.")
+    return host(A)
 
 
 def negative_cycle(

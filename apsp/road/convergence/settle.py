@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import numpy as np
-
-from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
-from semiring.dense.cycles import Lengths
+from semiring.dense.cycles import Johnson
 from semiring.host.errors import SemiringError
-from semiring.host.memory import require
 from semiring.host.types import Array
 
 from . import divergence, series
@@ -19,41 +15,27 @@ from . import divergence, series
 E = TypeVar("E", bound=SemiringError)
 
 
-def precaution(A: Array, semiring: Semiring, survey: Survey, *, overwrite: bool) -> np.ndarray | None:
-    """Raise DivergenceError (A unchanged) for visible divergence; return potentials for an A closed in its own memory.
+def precaution(A: Array, semiring: Semiring, survey: Survey, *, overwrite: bool) -> Johnson | None:
+    """Raise DivergenceError (A unchanged) for visible divergence; return lengths for an A closed in its own memory.
 
     An overwritten A cannot tell later which cycles are negative and which only by rounding, so that is decided first;
     with cycles of length about 0, A is closed on Johnson's non-negative lengths.
     """
-    if not semiring.idempotent:
-        series.precaution(A, semiring, survey)
-        return None
-    if not overwrite or Lengths.of(semiring) is None:
-        return None
-    return divergence.potentials(_host(A), semiring, careful=True)
+    if semiring.idempotent:
+        return divergence.precaution(A, semiring) if overwrite else None
+    series.precaution(A, semiring, survey)
+    return None
 
 
-def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray | None:
+def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> Johnson | None:
     """Raise DivergenceError, naming a cycle or vertex, if D is no closure of A; `one` on its diagonal for idempotent ⊕.
 
-    A is None if D is in its memory. Returns potentials if cycles negative by rounding may have amplified each other in
+    A is None if D is in its memory. Returns lengths if cycles negative by rounding may have amplified each other in
     D (the error doubles per pivot): the closure must then be repeated on the reweighted A.
     """
-    if not semiring.idempotent:
-        series.check(D, semiring, survey)
-        return None
-    diagonal = _host(D.diagonal())
-    vertex = divergence.beaten(diagonal, semiring)
-    if vertex is None:
-        return None
-    if A is not None and Lengths.of(semiring):
-        return _potentials(A, vertex, diagonal, semiring)
-    loop = None if A is None else divergence.beaten(_best_of_one(_host(A.diagonal()), semiring), semiring)
-    if loop is not None:  # a loop is not rounded
-        raise divergence.vertex_error(loop, A[loop, loop].item(), semiring, where="closure")
-    if divergence.beyond_rounding(D, D if A is None else A, vertex, semiring):
-        raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
-    reflexive(D, semiring)
+    if semiring.idempotent:
+        return divergence.settle(D, A, semiring)
+    series.check(D, semiring, survey)
     return None
 
 
@@ -65,28 +47,3 @@ def lost(error: E) -> E:
 def noted(error: E, note: str) -> E:
     error.args = (f"{error}{note}", *error.args[1:])
     return error
-
-
-def reflexive(D: Array, semiring: Semiring) -> None:
-    D[range(len(D)), range(len(D))] = dtypes.one(semiring, D.dtype)
-
-
-def _best_of_one(diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
-    """1 ⊕ a for every entry of a diagonal."""
-    one = dtypes.one(semiring, diagonal.dtype).item()
-    return np.array([semiring.add.python(one, a) for a in diagonal.tolist()], diagonal.dtype)
-
-
-def _potentials(A: Array, vertex: int, diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
-    potential = divergence.potentials(_host(A), semiring)
-    if potential is None or not dtypes.SCALARS[A.dtype].floating:
-        raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
-    return potential
-
-
-def _host(A: Array) -> np.ndarray:
-    if not isinstance(A, np.ndarray):
-        require(A.nbytes, where="closure", hint="Its cycles are looked at on the CPU. Use a smaller dtype.")
-        A = A.get()
-    host: np.ndarray = A
-    return host

@@ -123,16 +123,12 @@ class Dense(Engine):
 
 
 def _estimate(question: Question) -> Estimate:
-    if question.wants.packed:
-        return estimates.dense(plan_of_all(question))
-    return estimates.dense(*_planned(question))
-
-
-def _planned(question: Question) -> tuple[Plan, int]:
-    """The plan of the closure, and bytes of it already allocated."""
+    """The plan of the closure, less the bytes that are allocated already."""
     s, wants, source = question.semiring, question.wants, question.source
+    if wants.packed:
+        return estimates.dense(plan_of_all(question))
     if isinstance(source, (int, np.integer)):
-        return _of_size(question), 0
+        return estimates.dense(_of_size(question))
     entering = 0.0
     if question.listed:  # no matrix yet: use its shape, and at most the weights
         seen = question.arcs.survey
@@ -142,11 +138,12 @@ def _planned(question: Question) -> tuple[Plan, int]:
     else:
         problem = question.problem
         plan = problem.plan(problem.bind(wants), wants)
-        return replace(plan, seconds=plan.seconds * len(problem.matrix)) if problem.batch else plan, problem.made
+        plan = replace(plan, seconds=plan.seconds * len(problem.matrix)) if problem.batch else plan
+        return estimates.dense(plan, problem.made)
     shape_only = np.broadcast_to(np.zeros((), question.dtype), (question.n,) * 2)
     problem = Problem(shape_only, s, question.device, Memory.OWNED, seen)
     plan = problem.plan(problem.bind(wants), wants)
-    return replace(plan, seconds=plan.seconds + entering), 0
+    return estimates.dense(replace(plan, seconds=plan.seconds + entering))
 
 
 def _looks(question: Question) -> float:

@@ -152,7 +152,7 @@ def _looks(question: Question) -> float:
     return max(0.0, looks / worth - question.once(spent))
 
 
-def estimate(question: Question) -> Estimate:
+def _estimate(question: Question) -> Estimate:
     known = math.isinf(question.once(spent))
     found, n, size = question.once(analysis), question.n, question.dtype.itemsize
     arcs = len(found.tails)
@@ -191,6 +191,6 @@ def _opened(question: Question, plan: Plan) -> Eliminated:
 
 
 ENGINE = Kind(
-    "elimination", estimate, _opened, looks=_looks, devices=("cpu", "cuda"), limits=None, orders=True,
+    "elimination", _estimate, _opened, looks=_looks, devices=("cpu", "cuda"), limits=None, orders=True,
     compiles="elimination", proves=True,
 )  # fmt: skip

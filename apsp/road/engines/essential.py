@@ -232,7 +232,7 @@ def filled(question: Question, plan: Plan, fill: Callable[[], Array]) -> Dense:
 def filled_on_gpu(question: Question, fill: Callable[[Array], bool]) -> Array:
     """The result in kind, written by `fill`; closed in place if `fill` reports it incomplete."""
     problem = question.problem
-    buffer = None if problem.origin is None or problem.overwrite_origin else allocate_result(problem)
+    buffer = allocate_result(problem)
     ops = problem.bind(question.wants)
     with on_device_of(problem.matrix):
         D = problem.matrix if in_place(question) else ops.empty(problem.matrix.shape)

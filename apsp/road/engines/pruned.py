@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -135,7 +136,7 @@ class Unbounded(Pruned):
         return D
 
 
-def check(question: Question) -> None:
+def refuse_options(question: Question) -> None:
     """Raise for options incompatible with on_negative_cycle="-inf", or another value."""
     wants, s = question.wants, question.semiring
     given = f"{wants.where}: on_negative_cycle"
@@ -162,45 +163,34 @@ def reopened(question: Question, error: DivergenceError, opened: Open) -> Opened
         return _unbounded(question, error, opened)
     if wants.sources is None or not question.is_graph or wants.limits is not None or wants.gpus is not None:
         raise error
-    tails, heads, _ = arcs = _arcs(question)
+    rest = Rest(question)
+    tails, heads, _ = rest.arcs
     known = reached(question.n, tails, heads, wants.sources)
     if known[tails].all():
         raise error
     error.__traceback__ = None
-    engine, plan = opened(_with_arcs(question, *(x[known[tails]] for x in arcs)))
-    return Pruned(engine, question.graph.labels, known), plan
+    engine, plan = opened(rest.with_arcs(known[tails]))
+    return Pruned(engine, rest.labels, known), plan
 
 
 def _unbounded(question: Question, error: DivergenceError, opened: Open) -> Opened:
     """The engine with −∞ for a matrix or graph; for a batch, a table, matrix by matrix."""
-    s, A = question.semiring, None if question.is_graph else question.intake.taken.array
-    plain = replace(question.wants, dtype=question.dtype, nulls=(), unweighted=False)
+    rest = Rest(question)
+    A = rest.matrix
     if A is not None and A.ndim == 3:
-        found = [_of_one(replace(question, source=M, wants=plain), opened) for M in A]
+        found = [_of_one(rest.with_matrix(M), opened) for M in A]
         return Dense(module(A).stack([engine.storage for engine, _ in found])), found[0][1]
-    tails, heads, _ = arcs = _arcs(question)
-    c = condense(question.n, tails, heads)
-    cycles = _cycles(Weighted(*arcs, question.n, s), c.component)
+    component, cycles = rest.condensation.component, rest.cycles
     while True:
-        where = int(c.component[error.vertex])
+        where = int(component[error.vertex])
         cycles.setdefault(where, list(error.cycle) or [error.vertex])
-        left = ~np.isin(c.component, list(cycles))
-        if A is None:
-            among = left[tails] & left[heads]
-            pruned = _with_arcs(question, *(x[among] for x in arcs))
-        else:
-            M, gone = A.copy(), module(A).asarray(np.flatnonzero(~left))
-            M[gone] = M[:, gone] = dtypes.zero(s, M.dtype)
-            pruned = replace(question, source=M, wants=plain)
         try:
-            engine, plan = opened(pruned)
-            break
+            engine, plan = opened(rest.without(list(cycles)))
+            return Unbounded(engine, rest.labels, rest.condensation, cycles, question.semiring), plan
         except DivergenceError as again:
-            if again.vertex is None or int(c.component[again.vertex]) in cycles:
+            if again.vertex is None or int(component[again.vertex]) in cycles:
                 raise
             error = again
-    labels = question.graph.labels if A is None else Labels(range(question.n))
-    return Unbounded(engine, labels, c, cycles, s), plan
 
 
 def _of_one(question: Question, opened: Open) -> Opened:
@@ -210,33 +200,67 @@ def _of_one(question: Question, opened: Open) -> Opened:
         return _unbounded(question, error, opened)
 
 
-def _arcs(question: Question) -> Edges:
-    """Tails, heads and weights of all arcs but those of zero weight."""
-    arcs = question.arcs.listed if question.is_graph else listed(question.intake.taken.array, question.semiring)
-    there = arcs[2] != dtypes.zero(question.semiring, arcs[2].dtype)
-    tails, heads, weights = (x[there] for x in arcs)
-    return tails, heads, weights
+class Rest:
+    """A question, of a graph or a `matrix`, some of whose walks have no best: its arcs, components, and parts."""
 
+    def __init__(self, question: Question) -> None:
+        self.question, self.semiring = question, question.semiring
+        self.matrix = None if question.is_graph else question.intake.taken.array
 
-def _with_arcs(question: Question, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> Question:
-    graph = Graph(question.n, question.graph.labels, rows=tails, cols=heads, weights=weights)
-    wants = replace(question.wants, dtype=question.dtype, device=question.device, like=None)
-    return replace(question, source=graph, wants=wants)
+    @cached_property
+    def labels(self) -> Labels:
+        return Labels(range(self.question.n)) if self.matrix is not None else self.question.graph.labels
 
+    @cached_property
+    def arcs(self) -> Edges:
+        """Tails, heads and weights of all arcs but those of zero weight."""
+        arcs = self.question.arcs.listed if self.matrix is None else listed(self.matrix, self.semiring)
+        there = arcs[2] != dtypes.zero(self.semiring, arcs[2].dtype)
+        tails, heads, weights = (x[there] for x in arcs)
+        return tails, heads, weights
 
-def _cycles(arcs: Weighted, component: np.ndarray) -> dict[int, list[int]]:
-    """A cycle that beats `one` per strong component that has one, by Bellman–Ford in each."""
-    lengths = Lengths.required(arcs.semiring).of_entries(arcs.weights, np.nan)
-    inside = np.flatnonzero(component[arcs.tails] == component[arcs.heads])
-    inside = inside[np.argsort(component[arcs.tails[inside]], kind="stable")]
-    owner = component[arcs.tails[inside]]
-    found: dict[int, list[int]] = {}
-    for which in np.unique(owner[lengths[inside] < 0]).tolist():
-        here = inside[slice(*np.searchsorted(owner, (which, which + 1)))]
-        vertices, ends = np.unique((arcs.tails[here], arcs.heads[here]), return_inverse=True)
-        tails, heads = ends.reshape(2, -1)
-        try:
-            Weighted(tails, heads, arcs.weights[here], len(vertices), arcs.semiring).potentials(where="closure")
-        except DivergenceError as error:
-            found[which] = vertices[list(error.cycle)].tolist()
-    return found
+    @cached_property
+    def condensation(self) -> Condensation:
+        return condense(self.question.n, *self.arcs[:2])
+
+    @cached_property
+    def cycles(self) -> dict[int, list[int]]:
+        """A cycle that beats `one` per strong component that has one, by Bellman–Ford in each."""
+        (tails, heads, weights), component = self.arcs, self.condensation.component
+        lengths = Lengths.required(self.semiring).of_entries(weights, np.nan)
+        inside = np.flatnonzero(component[tails] == component[heads])
+        inside = inside[np.argsort(component[tails[inside]], kind="stable")]
+        owner = component[tails[inside]]
+        found: dict[int, list[int]] = {}
+        for which in np.unique(owner[lengths[inside] < 0]).tolist():
+            here = inside[slice(*np.searchsorted(owner, (which, which + 1)))]
+            vertices, ends = np.unique((tails[here], heads[here]), return_inverse=True)
+            begins, leads = ends.reshape(2, -1)
+            try:
+                Weighted(begins, leads, weights[here], len(vertices), self.semiring).potentials(where="closure")
+            except DivergenceError as error:
+                found[which] = vertices[list(error.cycle)].tolist()
+        return found
+
+    def without(self, components: list[int]) -> Question:
+        """The question without the arcs of some strong components."""
+        left = ~np.isin(self.condensation.component, components)
+        if self.matrix is None:
+            return self.with_arcs(left[self.arcs[0]] & left[self.arcs[1]])
+        M, gone = self.matrix.copy(), module(self.matrix).asarray(np.flatnonzero(~left))
+        M[gone] = M[:, gone] = dtypes.zero(self.semiring, M.dtype)
+        return self.with_matrix(M)
+
+    def with_arcs(self, kept: np.ndarray) -> Question:
+        """The question about some arcs of the graph."""
+        tails, heads, weights = (x[kept] for x in self.arcs)
+        graph = Graph(self.question.n, self.labels, rows=tails, cols=heads, weights=weights)
+        return self._about(graph, device=self.question.device, like=None)
+
+    def with_matrix(self, M: Array) -> Question:
+        """The question about another matrix, of the computing dtype."""
+        return self._about(M, nulls=(), unweighted=False)
+
+    def _about(self, source: Array, **others: Any) -> Question:
+        wants = replace(self.question.wants, dtype=self.question.dtype, **others)
+        return replace(self.question, source=source, wants=wants)

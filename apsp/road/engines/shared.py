@@ -115,7 +115,7 @@ def spread(question: Question, name: str, found: Estimate) -> Estimate:
 
 def _estimate(question: Question) -> Estimate:
     # Order and structure are found once, there.
-    return spread(question, ENGINE.name, elimination.estimate(question.once(on_one)))
+    return spread(question, ENGINE.name, elimination.ENGINE.estimate(question.once(on_one)))
 
 
 def _open(question: Question, plan: Plan) -> SharedOut:
