@@ -177,6 +177,16 @@ def test_pairs_of_every_shape(roads):
     assert H.entry(np.int16(5), np.uint8(6)) == expected[5, 6]
 
 
+@pytest.mark.parametrize("dtype", ["int16", "float64"])
+def test_pairs_whose_sources_recur_in_any_order(roads, dtype, monkeypatch):
+    n, arcs, weights, expected = roads
+    monkeypatch.setattr(hubs, "MANY", 5000)
+    H = Elimination.from_arrays(*arcs, weights, n, dtype=dtype, threads=2).hub_labels()
+    for seed, count in enumerate((4999, 5001, 12000)):
+        i, j = rng(seed).integers(0, n, (2, count))
+        np.testing.assert_array_equal(H.entries(i, j), expected[i, j])
+
+
 @pytest.mark.parametrize("name", ["min_plus-int16", "min_plus-float64", "lor_land-bool"])
 def test_labels_are_pickled_and_mapped(name, tmp_path):
     case = next(case for case in ALL if str(case) == name)

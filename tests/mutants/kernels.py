@@ -448,6 +448,14 @@ MUTANTS = [
         "Columns beyond the common path are taken for the same.",
     ),
     Mutant(
+        "hubs-recurring-sources",
+        "semiring/sparse/hubs.py",
+        "out[part][order] = self._found(",
+        "out[part] = self._found(",
+        "tests/test_hubs.py::test_pairs_whose_sources_recur_in_any_order",
+        "Pairs are answered in the order of their sources.",
+    ),
+    Mutant(
         "hubs-follow-siblings",
         "semiring/kernels/cpu/sparse/hubs.py",
         "s = max(below, leaf[p] - 1) if p >= 0 else below",
