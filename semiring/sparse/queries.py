@@ -164,18 +164,18 @@ class Queries(Pairs, Columns):
             return self.on_device.entries(*(x.ravel() for x in np.broadcast_arrays(i[:, None], j))).reshape(
                 len(i), len(j)
             )
-        entries = 2 * len(i) * len(j) + min(max(len(i), len(j)), self.n) * self._lanes * self._threads
+        entries = 2 * len(i) * len(j) + 2 * min(max(len(i), len(j)), self.n) * self._lanes * self._threads
         require(entries * self.dtype.itemsize, where="block", hint="Ask for fewer, or stream them by rows().")
         mirrored = len(i) > len(j)  # lanes for the fewer: most pairs belong to the others' paths
         lines, others = (j, i) if mirrored else (i, j)
-        places, line = np.unique(self.analysis.structure.position[lines], return_inverse=True)
+        places, first, line = np.unique(self.analysis.structure.position[lines], return_index=True, return_inverse=True)
         distinct, other = np.unique(others, return_inverse=True)
-        if len(distinct) == len(others):
-            distinct, other = others, np.arange(len(others))
-        found = np.empty((len(places), len(distinct)), self.dtype)
+        repeated = len(distinct) < len(others)
+        found = np.empty((len(lines), len(distinct)), self.dtype)
         if found.size:
-            self._block(self.order[places], distinct, found, mirrored)
-        found = found[line] if len(distinct) == len(others) else found[line[:, None], other]
+            self._block(self.order[places], first, distinct if repeated else others, found, mirrored)
+        found = found.take(other, axis=1) if repeated else found
+        found = found[first[line]] if len(places) < len(lines) else found
         return np.ascontiguousarray(found.T) if mirrored else found
 
     def rows(self, sources: Array = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -405,8 +405,10 @@ class Queries(Pairs, Columns):
 
         return [partial(write, panel) for panel in self._workspace(sources)]
 
-    def _block(self, lines: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool) -> None:
-        """found[k] ← A*[lines[k], others], mirrored A*[others, lines[k]]; all distinct, lines in elimination order."""
+    def _block(
+        self, lines: np.ndarray, rows: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool
+    ) -> None:
+        """found[rows[k]] ← A*[lines[k], others], mirrored A*[others, lines[k]]; distinct, lines by position."""
         unit = self._kind.lanes if self._kind.vector else 1
         share = -(-len(lines) // (unit * self._threads)) * unit
         batch = min(self._lanes, share)
@@ -414,10 +416,13 @@ class Queries(Pairs, Columns):
         with self._sweepers(threads) as workers:
             wanted, lanes = workers[0].wanted(others), workers[0].lanes(batch)
             panels = [aligned((len(others), lanes), self.dtype) for _ in range(threads)]
+            turned = np.empty((threads, batch, len(others)), self.dtype)
 
             def work(worker: int, start: int, stop: int) -> None:
+                part = turned[worker, : stop - start]
                 workers[worker].batch(lines[start:stop], panels[worker], mirrored=mirrored, wanted=wanted)
-                workers[worker].transpose(panels[worker], found[start:stop])
+                workers[worker].transpose(panels[worker], part)
+                found[rows[start:stop]] = part
 
             run(work, [(k, min(k + batch, len(lines))) for k in range(0, len(lines), batch)], threads)
 
