@@ -35,7 +35,7 @@ from .engines.part import as_limit
 from .question import Question
 
 #: Bits of packed lengths: in a float64, where predecessors compare exactly, within 4 eps; in an int64.
-NARROW, FLOAT, WIDE = 31, 50, 62
+TIERS = NARROW, FLOAT, WIDE = 31, 50, 62
 #: Entries unpacked at a time, within a core's cache.
 TOGETHER = 1 << 14
 #: Entries of a matrix looked at before all are.
@@ -157,7 +157,10 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] if x.ndim == 2 else x for x in parts]
         bounds = [int(x.max(initial=0)) * (n if k else 1) for k, x in enumerate(inner)]
         sample = [x[:: 1 + x.size // SAMPLE] for x in inner]
-        if _values(bounds) >> FLOAT or not _values(_closer(bounds, sample, bounds[0])) >> NARROW:
+        least, most = (
+            sum(_values(x) >> bits > 0 for bits in TIERS) for x in (_closer(bounds, sample, bounds[0]), bounds)
+        )
+        if least < most or most == len(TIERS):
             bounds = _closer(bounds, inner, bounds[0])
     else:
         ends = [np.asarray(x)[which] for x in (graph.rows, graph.cols)] if graph.dense is None else np.nonzero(there)
