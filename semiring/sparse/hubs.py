@@ -22,11 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra.dtypes import chunks
 from ..algebra.ranges import cut
 from ..algebra.records import Semiring
 from ..host.devices import host
-from ..host.errors import AlgebraError, VertexError
 from ..host.memory import require
 from ..host.types import Array, Fields, Scalar
 from ..kernels.cpu.code import CALL, gain, machine_code
@@ -35,9 +33,9 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.processors import default_threads
 from ..kernels.cpu.sparse import hubs as kernels
 from . import sharing
-from .answers import Pairs
+from .answers import Pairs, require_hubs
 from .buffers import LINE, Pages, addresses, aligned
-from .pattern import indices, paired, together
+from .pattern import indices, paired, together, vertex
 from .structure import Ranges, Structure, numbered, tree_numbers
 
 if TYPE_CHECKING:
@@ -49,8 +47,8 @@ if TYPE_CHECKING:
 OVERHEAD = 1 << 12
 #: Number of queries answered by one thread alone.
 FEW = 1 << 12
-#: Queries answered together; in the order of sources if those recur this many times, far apart.
-MANY, RECURRING = 1 << 21, 4
+#: Queries per vertex, each of another source than the one before, from which they are sorted.
+RECURRING = 4
 #: Bytes of a page of labels, the unit of copy-on-write; and the largest number of pages.
 PAGE, PAGES = 1 << 16, 1 << 12
 #: Advice where labels do not fit.
@@ -172,12 +170,6 @@ class HubLabels(Pairs):
     def _most(self) -> int:
         return max(1, CALL * gain(self._kind) // max(1, int(self.places[:, 3].max(initial=1))))
 
-    @cached_property
-    def _ranks(self) -> np.ndarray:
-        """Places of labels in 16 bits, which NumPy sorts in linear time."""
-        starts = self.places[:, 0]
-        return (starts >> max(0, int(starts.max(initial=0)).bit_length() - 16)).astype(np.uint16)
-
     @classmethod
     def of_arrays(
         cls, semiring: Semiring, out: np.ndarray, into: np.ndarray, places: np.ndarray, base: np.ndarray
@@ -252,13 +244,7 @@ class HubLabels(Pairs):
         return 2 * self._labels.entries * self.dtype.itemsize + self.places.nbytes + self.base.nbytes
 
     def entry(self, i: int, j: int) -> Scalar:
-        try:
-            u, v = i.__index__(), j.__index__()
-        except AttributeError:
-            raise VertexError(f"entry: vertices must be integers below {self.n}, got {i!r} and {j!r}.") from None
-        if not (0 <= u < self.n and 0 <= v < self.n):
-            raise VertexError(f"entry: vertices must lie in 0 … {self.n - 1}, got {u} and {v}.")
-        return self._entry(u, v)
+        return self._entry(vertex(i, self.n, "entry"), vertex(j, self.n, "entry"))
 
     def _entry(self, u: int, v: int) -> Scalar:
         try:
@@ -274,24 +260,22 @@ class HubLabels(Pairs):
     def entries(self, i: Array, j: Array) -> np.ndarray:
         i, j = paired(i, j, self.n)
         sources, targets, out = (np.ascontiguousarray(x).reshape(-1) for x in (i, j, np.empty(i.shape, self.dtype)))
-        for part in chunks(sources.shape, MANY):
-            order: Any = slice(None)
-            if np.count_nonzero(np.diff(sources[part])) > RECURRING * self.n:
-                order = np.argsort(self._ranks[sources[part]], kind="stable")
-            out[part][order] = self._found(sources[part][order], targets[part][order])
-        return out.reshape(i.shape)
-
-    def _found(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        out, size = np.empty(len(sources), self.dtype), len(sources)
-        threads = self.threads if size > FEW else 1
-        parts = max(4 * threads if threads > 1 else 1, -(-size // self._most))
-        edges = np.linspace(0, size, parts + 1).astype(int).tolist()
+        order = None
+        if np.count_nonzero(np.diff(sources)) > RECURRING * self.n:  # each label is read once
+            ranks = self.places[:, 0] >> max(0, int(self.places[:, 0].max()).bit_length() - 16)
+            order = np.argsort(ranks.astype(np.uint16)[sources], kind="stable")  # of 16 bits in linear time
+            sources, targets = sources[order], targets[order]
+        threads = self.threads if i.size > FEW else 1
+        parts = max(4 * threads if threads > 1 else 1, -(-i.size // self._most))
+        edges = np.linspace(0, i.size, parts + 1).astype(int).tolist()
 
         def work(_: int, start: int, stop: int) -> None:
             _pairs().call(start, stop, sources, targets, out.ctypes.data, *self._arguments)
 
         run(work, list(pairwise(edges)), threads)
-        return out
+        if order is not None:
+            out[order] = out.copy()
+        return out.reshape(i.shape)
 
 
 class LabelsOnDevice(HubLabels):
@@ -361,15 +345,6 @@ def _followed(E: Elimination, like: HubLabels | None) -> HubLabels | None:
     if like is None or differing is None or E._changes is None:
         return None
     return like._follow(E, E._changes.labels.follow(E._panels, like._labels, differing))
-
-
-def require_hubs(semiring: Semiring, *, where: str) -> None:
-    """Raise AlgebraError for a semiring whose ⊕ is not idempotent."""
-    if not semiring.idempotent:
-        raise AlgebraError(
-            f"{where}: hub labels need a ⊕ that adds a to itself as a, as min and max do, got {semiring.add.name} of "
-            f"{semiring.name}: a walk would count once for each hub on it. Pairs and rows are computed without them."
-        )
 
 
 class _Squares:

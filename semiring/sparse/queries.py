@@ -14,7 +14,7 @@ from ..algebra.conversion import conform
 from ..algebra.records import Semiring
 from ..algebra.survey import fast, survey
 from ..host.arrays import asarray, check_out
-from ..host.errors import DeviceError, ShapeError, VertexError
+from ..host.errors import DeviceError, ShapeError
 from ..host.memory import require
 from ..host.types import Array, Scalar
 from ..kernels.cpu.kinds import Kind, choose
@@ -26,7 +26,7 @@ from .answers import Columns, Pairs
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
 from .lazy import Lazy
-from .pattern import indices, paired, rows_wanted
+from .pattern import indices, paired, rows_wanted, vertex
 from .structure import Cost
 from .sweep import LANES, Sweeper
 
@@ -90,13 +90,13 @@ class Queries(Pairs, Columns):
         >>> E.row(0)
         array([ 0,  5, 12])
         """
-        return self._single(self._vertex(i, "row"), mirrored=False)
+        return self._single(vertex(i, self.n, "row"), mirrored=False)
 
     def column(self, j: int) -> np.ndarray:
-        return self._single(self._vertex(j, "column"), mirrored=True)
+        return self._single(vertex(j, self.n, "column"), mirrored=True)
 
     def entry(self, i: int, j: int) -> Scalar:
-        ends = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
+        ends = np.array([vertex(x, self.n, "entry") for x in (i, j)])
         if self.on_device is not None:
             return self.on_device.entries(ends[:1], ends[1:]).get()[0]
         out = np.empty(1, self.dtype)
@@ -450,15 +450,6 @@ class Queries(Pairs, Columns):
             sweeper.product(padded, panel, mirrored=mirrored)
             out[:, start : start + self._lanes] = panel[:, : part.shape[1]]
         return out[:, 0] if values.ndim == 1 else out
-
-    def _vertex(self, i: Array, where: str) -> int:
-        try:
-            vertex = i.__index__()
-        except AttributeError:
-            raise VertexError(f"{where}: a vertex must be an integer below {self.n}, got {i!r}.") from None
-        if not 0 <= vertex < self.n:
-            raise VertexError(f"{where}: a vertex must lie in 0 … {self.n - 1}, got {vertex}.")
-        return int(vertex)
 
 
 def _distinct(indices: np.ndarray, n: int) -> np.ndarray:

@@ -177,17 +177,14 @@ class Routes:
         self._share(turned, n, n, unit=GROUP)
         if not self.improving:
             self._share(best, n, n, T, top, unit=LANES)
-        even = 1 + n // (8 * GROUP * self.threads) if self.threads > 1 else n
-        size = max(1, min(CALL // (n * n * GROUP), even)) * GROUP
-
         arguments = A, T, top, self.P, not self.improving, self.mirrored, *self.equal
 
-        def chunk(_: int, first: int, last: int) -> None:
+        def chunk(first: int, last: int) -> None:
             rows, goals = np.empty((GROUP, n), A.dtype), np.empty((2, LANES), A.dtype)
             before, heads = np.empty((GROUP, n), np.int32), np.empty(n, np.int32)
             left[first] = call(*arguments, rows, before, heads, *goals, first, last)
 
-        run(chunk, [(first, min(first + size, n)) for first in range(0, n, size)], self.threads)
+        self._share(chunk, n, n * n, unit=GROUP)
         return any(left)
 
     def _listed(self, A: np.ndarray, equal: tuple[Any, Any]) -> Edges:

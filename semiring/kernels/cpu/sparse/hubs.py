@@ -17,9 +17,9 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, short, store, times, zero
+from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, short, store, times, zero
 from ..kinds import Kind
-from ..vectors import I32, I64, Vectors, across, prefetch, short_at, splat
+from ..vectors import I32, I64, Vectors, across, short_at, splat
 from .strips import STRIP, accumulate, dispatch
 
 #: Pairs between the prefetch of labels and their use, and entries of a label that are prefetched.
@@ -383,21 +383,12 @@ def _meet(
     jump(step, (count, x, y, found))
 
 
-@intrinsic
-def _prefetch(typing: Typing, address: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        prefetch(builder, args[0])
-        return context.get_dummy_value()
-
-    return types.none(types.intp), codegen
-
-
 @part
 def _fetch(v: int, size: int, places: int, labels: int, shift: int) -> None:
     """Prefetch the label of a vertex, at most NEAR entries."""
     label = _labels(labels, shift, long(places, 4 * v), size)
     for k in range(0, min(NEAR, long(places, 4 * v + 3)) * size, 64):
-        _prefetch(label + k)
+        prefetch(label + k)
 
 
 @kernel
