@@ -28,7 +28,7 @@ from semiring.host.types import Array, Blocks, Edges, Function, Scalar
 from ...io.graph import Graph
 from ...io.graph.entries import is_boolean, present
 from ...io.graph.reweighted import weighted
-from ...road.engines.base import BLOCK, Engine, placed
+from ...road.engines.base import Engine, placed
 from ...road.engines.part import Limit, Part, as_limit
 from ...road.packing import WIDE, Word, carrying, no_path
 from ...road.question import Question
@@ -85,23 +85,17 @@ class Summed(Engine):
         self.trees, self.weighed, self.along = r._trees, r.engine.all_pairs, along
         self.values, self.dtype = values, values.dtype
         self.shape, self.arcs = (self.trees.graph.n,) * 2, None
+        self.fresh = self.trees.engine.in_memory  # the predecessors, most of the work, are kept
         if r.graph.dense is None:
             starts, heads, which = along.arcs
             self.arcs = starts, heads, values[which]
         self.within = None if r.engine.limit is None else Limit(r.engine.limit, r.semiring, r.dtype)
 
-    @property
-    def fresh(self) -> bool:  # type: ignore[override] # a value in the base class
-        """Tables are made anew where the predecessors, most of the work, are kept."""
-        return self.trees.engine.in_memory
-
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         trees = self.trees
-        if trees.complete or (trees.engine.in_memory and 8 * len(wanted) >= trees.graph.n):
-            P, step = host(trees.predecessors), block or BLOCK
-            parts = (wanted[k : k + step] for k in range(0, len(wanted), step))
-            return ((sources, self._sums(sources, P[sources])) for sources in parts)
-        return ((sources, self._sums(sources, P)) for sources, P in trees.rows(wanted, block))
+        whole = trees.complete or (self.fresh and 8 * len(wanted) >= trees.graph.n)
+        for sources, D in trees.engine.rows(wanted, block):
+            yield sources, self._sums(sources, host(trees.predecessors)[sources] if whole else trees.of(sources, D))
 
     def _sums(self, sources: np.ndarray, P: np.ndarray) -> np.ndarray:
         matrix = self.values if self.arcs is None else None
@@ -112,8 +106,7 @@ class Summed(Engine):
         return L
 
     def _all(self) -> np.ndarray:
-        every = np.arange(self.shape[0])
-        return self._sums(every, host(self.trees.predecessors)) if self.fresh else super()._all()
+        return self._sums(np.arange(self.shape[0]), host(self.trees.predecessors)) if self.fresh else super()._all()
 
     def column(self, j: int) -> np.ndarray:
         return self.block(np.arange(self.shape[0]), np.array([j]))[:, 0]
