@@ -261,7 +261,7 @@ class HubLabels(Pairs):
         i, j = paired(i, j, self.n)
         sources, targets, out = (np.ascontiguousarray(x).reshape(-1) for x in (i, j, np.empty(i.shape, self.dtype)))
         order = None
-        if np.count_nonzero(np.diff(sources)) > RECURRING * self.n:  # each label is read once
+        if np.count_nonzero(sources[1:] != sources[:-1]) > RECURRING * self.n:  # each label is read once
             ranks = self.places[:, 0] >> max(0, int(self.places[:, 0].max()).bit_length() - 16)
             order = np.argsort(ranks.astype(np.uint16)[sources], kind="stable")  # of 16 bits in linear time
             sources, targets = sources[order], targets[order]
