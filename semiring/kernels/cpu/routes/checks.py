@@ -70,16 +70,16 @@ def attain(
             known[j] = p[j] < 0
         known[sources[r]], length[sources[r]] = True, one(kind)
         for j in range(n):
-            v, steps = j, 0
+            v, steps = np.uint32(j), 0
             while not known[v]:
                 if steps == n or p[v] >= n:
                     return r
                 climbed[steps] = v
                 steps += 1
-                v = p[v]
+                v = np.uint32(p[v])
+            value = length[v]
             for s in range(steps - 1, -1, -1):
-                u = climbed[s]
-                w = length[u] if dense else weight(kind, ends, tails, entering, v, u)
-                length[u] = times(kind, length[v], w)
-                known[u], v = True, u
+                u = np.uint32(climbed[s])
+                value = times(kind, value, length[u] if dense else weight(kind, ends, tails, entering, v, u))
+                length[u], known[u], v = value, True, u
     return -1
