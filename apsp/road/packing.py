@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from .engines.part import as_limit
 from .question import Question
 
 #: Bits of packed lengths: in a float64, where predecessors compare exactly, within 4 eps; in an int64.
-NARROW, FLOAT, WIDE = 31, 50, 62
+TIERS = NARROW, FLOAT, WIDE = 31, 50, 62
 #: Entries unpacked at a time, within a core's cache.
 TOGETHER = 1 << 14
 #: Entries of a matrix looked at before all are.
@@ -57,35 +56,19 @@ class Word:
         out = D if overwrite and D.dtype == self.dtype else xp.empty(D.shape, self.dtype)
         with np.errstate(invalid="ignore"):
             for part in dtypes.chunks(D.shape, TOGETHER if xp is np else max(1, D.size)):
-                self._put(D[part], out[part], xp)
+                none = D[part] == no_path(D.dtype)
+                out[part] = self._of(D[part].astype(np.int64, copy=False))
+                if none.any():
+                    out[part][none] = no_path(self.dtype)
         return out
-
-    def _put(self, D: Array, out: Array, xp: ModuleType) -> None:
-        none = D == no_path(D.dtype)
-        if dtypes.SCALARS[D.dtype].floating or D.dtype.itemsize < 8:  # times powers of two: exact
-            into = out if out.dtype == np.float64 else None
-            x = xp.floor(D * 0.5**self.shift, out=into) if self.shift else D
-            if self.bits:
-                above = x * 0.5**self.bits
-                xp.multiply(xp.floor(above, out=above), 2.0**self.bits, out=above)
-                x = xp.subtract(x, above, out=into)
-        else:
-            x = D.astype(np.int64, copy=False) >> self.shift
-            x = x & ((1 << self.bits) - 1) if self.bits else x
-        x = self._scaled(x)
-        if x is not out:
-            out[...] = x
-        if none.any():
-            out[none] = no_path(self.dtype)
 
     def entry(self, x: Array) -> Scalar:
         """The quantity in one entry, as `__call__`."""
-        if x == no_path(x.dtype):
-            return no_path(self.dtype)
-        value = int(x) >> self.shift
-        return self.dtype.type(self._scaled(value & ((1 << self.bits) - 1) if self.bits else value))
+        return no_path(self.dtype) if x == no_path(x.dtype) else self.dtype.type(self._of(int(x)))
 
-    def _scaled(self, x: Array) -> Scalar:
+    def _of(self, x: Array) -> Scalar:
+        x = x >> self.shift
+        x = x & ((1 << self.bits) - 1) if self.bits else x
         x = x * self.unit[0] if self.unit[0] != 1 else x
         return x / self.unit[1] if self.unit[1] != 1 else x
 
@@ -157,7 +140,9 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] if x.ndim == 2 else x for x in parts]
         bounds = [int(x.max(initial=0)) * (n if k else 1) for k, x in enumerate(inner)]
         sample = [x[:: 1 + x.size // SAMPLE] for x in inner]
-        if _values(bounds) >> FLOAT or not _values(_closer(bounds, sample, bounds[0])) >> NARROW:
+        near = _closer(bounds, sample, bounds[0])
+        least, most = (sum(_values(x) >> bits > 0 for bits in TIERS) for x in (near, bounds))
+        if least < most or most == len(TIERS):
             bounds = _closer(bounds, inner, bounds[0])
     else:
         ends = [np.asarray(x)[which] for x in (graph.rows, graph.cols)] if graph.dense is None else np.nonzero(there)

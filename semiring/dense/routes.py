@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.catalog import get
 from ..algebra.records import Semiring
 from ..algebra.selection import refuse, require_selection
 from ..host.errors import AlgebraError, DomainError
@@ -58,7 +59,11 @@ def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = N
         H, wrong = on_device(P)
         _require_trees(wrong, "hops")
         return H
-    return _walks().hops(_trees(P), _indices(range(len(P)) if sources is None else sources), _threads(threads))
+    sources = np.arange(len(P), dtype=np.int32) if sources is None else _indices(sources)
+    once, dtype = np.ones((1, P.shape[1]), np.int32), np.dtype(np.int32)
+    H = lengths(get("min_plus"), P, sources, dtype, A=once, threads=threads)
+    H[H == np.iinfo(np.int32).max] = NONE
+    return H
 
 
 def walks(
@@ -90,8 +95,9 @@ def lengths(
 ) -> Array:  # fmt: skip
     """Weights of the paths in P: ⊗ of their edges, looked up in A or among `edges`.
 
-    The semiring's zero where P has no path or a step is no edge. With CuPy arrays for all sources computed on the
-    device, by pointer doubling, in another order of ⊗. DomainError if predecessors do not lead back to their source.
+    A of one row has a weight for all edges into a vertex. The semiring's zero where P has no path or a step is no edge.
+    With CuPy arrays for all sources computed on the device, by pointer doubling, in another order of ⊗. DomainError if
+    predecessors do not lead back to their source.
     """
     if isinstance(P, np.ndarray):
         L, wrong = _kernels().lengths(semiring, _trees(P), sources, A, edges, dtype, _threads(threads))

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..algebra.records import Semiring
+from ..host.errors import AlgebraError
 from ..host.types import Array, Scalar
 from ..kernels.observed import Callback
 
@@ -164,3 +166,12 @@ class Rows(ABC):
         >>> semiring.sparse.Searches(([0], [1]), n=2, weights=[1.0]).batch(100)
         32
         """
+
+
+def require_hubs(semiring: Semiring, *, where: str) -> None:
+    """Raise AlgebraError for a semiring whose ⊕ is not idempotent."""
+    if not semiring.idempotent:
+        raise AlgebraError(
+            f"{where}: hub labels need a ⊕ that adds a to itself as a, as min and max do, got {semiring.add.name} of "
+            f"{semiring.name}: a walk would count once for each hub on it. Pairs and rows are computed without them."
+        )

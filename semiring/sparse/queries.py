@@ -14,7 +14,7 @@ from ..algebra.conversion import conform
 from ..algebra.records import Semiring
 from ..algebra.survey import fast, survey
 from ..host.arrays import asarray, check_out
-from ..host.errors import DeviceError, ShapeError, VertexError
+from ..host.errors import DeviceError, ShapeError
 from ..host.memory import require
 from ..host.types import Array, Scalar
 from ..kernels.cpu.kinds import Kind, choose
@@ -26,7 +26,7 @@ from .answers import Columns, Pairs
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
 from .lazy import Lazy
-from .pattern import indices, paired, rows_wanted
+from .pattern import indices, paired, rows_wanted, vertex
 from .structure import Cost
 from .sweep import LANES, Sweeper
 
@@ -90,13 +90,13 @@ class Queries(Pairs, Columns):
         >>> E.row(0)
         array([ 0,  5, 12])
         """
-        return self._single(self._vertex(i, "row"), mirrored=False)
+        return self._single(vertex(i, self.n, "row"), mirrored=False)
 
     def column(self, j: int) -> np.ndarray:
-        return self._single(self._vertex(j, "column"), mirrored=True)
+        return self._single(vertex(j, self.n, "column"), mirrored=True)
 
     def entry(self, i: int, j: int) -> Scalar:
-        ends = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
+        ends = np.array([vertex(x, self.n, "entry") for x in (i, j)])
         if self.on_device is not None:
             return self.on_device.entries(ends[:1], ends[1:]).get()[0]
         out = np.empty(1, self.dtype)
@@ -164,18 +164,18 @@ class Queries(Pairs, Columns):
             return self.on_device.entries(*(x.ravel() for x in np.broadcast_arrays(i[:, None], j))).reshape(
                 len(i), len(j)
             )
-        entries = 2 * len(i) * len(j) + min(max(len(i), len(j)), self.n) * self._lanes * self._threads
+        entries = 2 * len(i) * len(j) + 2 * min(max(len(i), len(j)), self.n) * self._lanes * self._threads
         require(entries * self.dtype.itemsize, where="block", hint="Ask for fewer, or stream them by rows().")
         mirrored = len(i) > len(j)  # lanes for the fewer: most pairs belong to the others' paths
         lines, others = (j, i) if mirrored else (i, j)
-        places, line = np.unique(self.analysis.structure.position[lines], return_inverse=True)
+        places, first, line = np.unique(self.analysis.structure.position[lines], return_index=True, return_inverse=True)
         distinct, other = np.unique(others, return_inverse=True)
-        if len(distinct) == len(others):
-            distinct, other = others, np.arange(len(others))
-        found = np.empty((len(places), len(distinct)), self.dtype)
+        repeated = len(distinct) < len(others)
+        found = np.empty((len(lines), len(distinct)), self.dtype)
         if found.size:
-            self._block(self.order[places], distinct, found, mirrored)
-        found = found[line] if len(distinct) == len(others) else found[line[:, None], other]
+            self._block(self.order[places], first, distinct if repeated else others, found, mirrored)
+        found = found.take(other, axis=1) if repeated else found
+        found = found[first[line]] if len(places) < len(lines) else found
         return np.ascontiguousarray(found.T) if mirrored else found
 
     def rows(self, sources: Array = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -405,8 +405,10 @@ class Queries(Pairs, Columns):
 
         return [partial(write, panel) for panel in self._workspace(sources)]
 
-    def _block(self, lines: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool) -> None:
-        """found[k] ← A*[lines[k], others], mirrored A*[others, lines[k]]; all distinct, lines in elimination order."""
+    def _block(
+        self, lines: np.ndarray, rows: np.ndarray, others: np.ndarray, found: np.ndarray, mirrored: bool
+    ) -> None:
+        """found[rows[k]] ← A*[lines[k], others], mirrored A*[others, lines[k]]; distinct, lines by position."""
         unit = self._kind.lanes if self._kind.vector else 1
         share = -(-len(lines) // (unit * self._threads)) * unit
         batch = min(self._lanes, share)
@@ -414,10 +416,13 @@ class Queries(Pairs, Columns):
         with self._sweepers(threads) as workers:
             wanted, lanes = workers[0].wanted(others), workers[0].lanes(batch)
             panels = [aligned((len(others), lanes), self.dtype) for _ in range(threads)]
+            turned = np.empty((threads, batch, len(others)), self.dtype)
 
             def work(worker: int, start: int, stop: int) -> None:
+                part = turned[worker, : stop - start]
                 workers[worker].batch(lines[start:stop], panels[worker], mirrored=mirrored, wanted=wanted)
-                workers[worker].transpose(panels[worker], found[start:stop])
+                workers[worker].transpose(panels[worker], part)
+                found[rows[start:stop]] = part
 
             run(work, [(k, min(k + batch, len(lines))) for k in range(0, len(lines), batch)], threads)
 
@@ -445,15 +450,6 @@ class Queries(Pairs, Columns):
             sweeper.product(padded, panel, mirrored=mirrored)
             out[:, start : start + self._lanes] = panel[:, : part.shape[1]]
         return out[:, 0] if values.ndim == 1 else out
-
-    def _vertex(self, i: Array, where: str) -> int:
-        try:
-            vertex = i.__index__()
-        except AttributeError:
-            raise VertexError(f"{where}: a vertex must be an integer below {self.n}, got {i!r}.") from None
-        if not 0 <= vertex < self.n:
-            raise VertexError(f"{where}: a vertex must lie in 0 … {self.n - 1}, got {vertex}.")
-        return int(vertex)
 
 
 def _distinct(indices: np.ndarray, n: int) -> np.ndarray:

@@ -30,7 +30,7 @@ from ...io.graph.entries import is_boolean, present
 from ...io.graph.reweighted import weighted
 from ...road.engines.base import Engine, placed
 from ...road.engines.part import Limit, Part, as_limit
-from ...road.packing import Word, carrying, no_path
+from ...road.packing import WIDE, Word, carrying, no_path
 from ...road.question import Question
 from ...road.road import Answer, answer
 from .walked import FEW, paths_of
@@ -85,6 +85,7 @@ class Summed(Engine):
         self.trees, self.weighed, self.along = r._trees, r.engine.all_pairs, along
         self.values, self.dtype = values, values.dtype
         self.shape, self.arcs = (self.trees.graph.n,) * 2, None
+        self.fresh = self.trees.engine.in_memory  # the predecessors, most of the work, are kept
         if r.graph.dense is None:
             starts, heads, which = along.arcs
             self.arcs = starts, heads, values[which]
@@ -92,16 +93,20 @@ class Summed(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         trees = self.trees
-        whole = trees.complete or (trees.engine.in_memory and 8 * len(wanted) >= trees.graph.n)
-        for here, D in placed(trees.engine.rows(wanted, block)):
-            sources = wanted[here]
-            P = host(trees.predecessors)[sources] if whole else trees.of(sources, D)
-            matrix = self.values if self.arcs is None else None
-            L = lengths(get("min_plus"), P, sources, self.dtype, A=matrix, edges=self.arcs)
-            if self.within is not None:
-                near = self.weighed.block(sources, np.arange(trees.graph.n))
-                L[self.within(near) != near] = no_path(self.dtype)
-            yield sources, L
+        whole = trees.complete or (self.fresh and 8 * len(wanted) >= trees.graph.n)
+        for sources, D in trees.engine.rows(wanted, block):
+            yield sources, self._sums(sources, host(trees.predecessors)[sources] if whole else trees.of(sources, D))
+
+    def _sums(self, sources: np.ndarray, P: np.ndarray) -> np.ndarray:
+        matrix = self.values if self.arcs is None else None
+        L = lengths(get("min_plus"), P, sources, self.dtype, A=matrix, edges=self.arcs)
+        if self.within is not None:
+            near = self.weighed.block(sources, np.arange(self.shape[1]))
+            L[self.within(near) != near] = no_path(self.dtype)
+        return L
+
+    def _all(self) -> np.ndarray:
+        return self._sums(np.arange(self.shape[0]), host(self.trees.predecessors)) if self.fresh else super()._all()
 
     def column(self, j: int) -> np.ndarray:
         return self.block(np.arange(self.shape[0]), np.array([j]))[:, 0]
@@ -174,16 +179,18 @@ class Along:
         if k < 0:
             hint = did_you_mean(str(name), list(map(str, names)))
             raise ValueError(f"of: it must be one of {', '.join(map(came, names))}, got {came(name)}.{hint}")
-        floats = shown and (dtypes.SCALARS[self.engine.dtype].floating or self.engine.dtype.itemsize < 8)
         word = self.words[k] if k < len(self.words) else None
-        if not k and (word is None or not floats):
+        exact = word is not None and (self.engine.dtype != np.int64 or (word.bits or WIDE - word.shift) <= 53)
+        floats = shown and exact
+        if not (k or floats):
             return r
         if word is None:
             values = self.quantities[name]
             if shown and self.graph.n * dtypes.largest_finite(values) < 2.0**53:
-                values = values.astype(np.float64)
+                values = values.astype(np.float64, copy=False)
             i, j = (np.arange(size) for size in r.engine.shape)
-            engine: Engine = Part(Summed(r, self, values), r._in_graph(r.sources, i), r._ends(j))
+            engine: Engine = Summed(r, self, values)
+            engine = engine if r._all_pairs else Part(engine, r._in_graph(r.sources, i), r._ends(j))
         else:
             engine = Unpacked(self.engine, replace(word, dtype=np.dtype(np.float64)) if floats else word)
         return replace(r, engine=engine, semiring=get("min_plus"), along=None)

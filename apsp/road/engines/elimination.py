@@ -173,7 +173,8 @@ def _estimate(question: Question) -> Estimate:
         panels = question.threads * panel_bytes(found, question.semiring, question.dtype)
     note = f", order {found.order}"
     if question.wants.hub_labels:
-        from semiring.sparse.hubs import hub_cost, require_hubs  # with numba
+        from semiring.sparse.answers import require_hubs
+        from semiring.sparse.hubs import hub_cost  # with numba
 
         require_hubs(question.semiring, where=question.wants.where)
         labels = hub_cost(found.structure, question.dtype)

@@ -16,7 +16,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import intrinsic
 
 from ...host.types import Function
-from . import generic
+from . import generic, vectors
 from .annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from .kinds import Kind, left_size
 from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short_at
@@ -74,6 +74,15 @@ def store_index(typing: Typing, address: Type, value: Type) -> Intrinsic:
         return context.get_dummy_value()
 
     return types.none(types.intp, types.intp), codegen
+
+
+@intrinsic
+def prefetch(typing: Typing, address: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
+        vectors.prefetch(builder, args[0])
+        return context.get_dummy_value()
+
+    return types.none(types.intp), codegen
 
 
 @intrinsic

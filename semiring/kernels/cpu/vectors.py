@@ -69,6 +69,11 @@ def _suffix(type: Any) -> str:
     return f"{'i' if isinstance(type, ir.IntType) else 'f'}{_bits(type)}"
 
 
+def prefetch(builder: Builder, address: Value) -> None:
+    function = _declare(builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
+    builder.call(function, [builder.inttoptr(address, BYTES), I32(0), I32(3), I32(1)])
+
+
 def opaque(builder: Builder, value: Value) -> Value:
     """The value behind a fence for instruction selection.
 
@@ -149,11 +154,6 @@ class Vectors:
     def store(self, value: Value, address: Value, offset: int = 0) -> None:
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), value.type.as_pointer())
         self.builder.store(opaque(self.builder, value), pointer).align = self.kind.itemsize
-
-    def prefetch(self, address: Value, offset: int) -> None:
-        function = _declare(self.builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
-        pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), BYTES)
-        self.builder.call(function, [pointer, I32(1), I32(3), I32(1)])
 
     def splat(self, scalar: Value) -> Value:
         return splat(self.builder, scalar, self.type.count)

@@ -63,23 +63,25 @@ def attain(
         for r in range(first, last):
             for j in range(left, min(left + TOGETHER, n)):
                 k = np.uint32(P[r, j])
-                L[r, j] = A[k, j] if dense and k < n else zero(kind)
+                L[r, j] = A[k if len(A) == n else 0, j] if dense and k < n else zero(kind)
     for r in range(first, last):
         p, length = P[r], L[r]
         for j in range(n):
             known[j] = p[j] < 0
         known[sources[r]], length[sources[r]] = True, one(kind)
         for j in range(n):
-            v, steps = j, 0
+            v, steps = np.uint32(j), 0
             while not known[v]:
                 if steps == n or p[v] >= n:
                     return r
                 climbed[steps] = v
                 steps += 1
-                v = p[v]
+                v = np.uint32(p[v])
+            if steps and p[v] < 0 and v != sources[r]:
+                return r
+            value = length[v]
             for s in range(steps - 1, -1, -1):
-                u = climbed[s]
-                w = length[u] if dense else weight(kind, ends, tails, entering, v, u)
-                length[u] = times(kind, length[v], w)
-                known[u], v = True, u
+                u = np.uint32(climbed[s])
+                value = times(kind, value, length[u] if dense else weight(kind, ends, tails, entering, v, u))
+                length[u], known[u], v = value, True, u
     return -1

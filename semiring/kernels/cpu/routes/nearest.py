@@ -29,15 +29,6 @@ LOOK = 4
 
 
 @kernel
-def transpose(kind: Kind, A: Array, T: Array, first: int, last: int) -> None:
-    n = len(A)
-    for i in range(0, n, GROUP):
-        for j in range(first, last):
-            for x in range(i, min(i + GROUP, n)):
-                T[j, x] = A[x, j]
-
-
-@kernel
 def best(kind: Kind, T: Array, top: Array, first: int, last: int) -> None:
     """top[i] ← the best D[i,k] over k ≠ i, for sources first … last − 1; T = Dᵀ."""
     for i in range(first, last):

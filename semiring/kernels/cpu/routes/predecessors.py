@@ -25,12 +25,14 @@ from ....algebra import dtypes
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
 from ....host.memory import require
+from ..code import machine_code
 from ..kinds import Kind, choose, raw, semiring_of
 from ..pool import run
+from ..sparse import movers
 from .checks import attain, product
 from .code import compiled
 from .equality import rounds
-from .nearest import GROUP, LANES, OPEN, best, nearest, transpose
+from .nearest import GROUP, LANES, OPEN, best, nearest
 from .plateaus import begin, count_into, count_tight, levels, list_into, list_tight, near
 
 #: Steps per call, so that Ctrl-C is handled.
@@ -42,7 +44,6 @@ ALLOWED = 4.0
 
 #: Argument letters of kernels: see `code.compiled`.
 _SIGNATURES = {
-    transpose: "AAii",
     best: "Aaii",
     nearest: "AAaPttxxAPpaaii",
     count_tight: "AAxxlii",
@@ -54,12 +55,11 @@ _SIGNATURES = {
     product: "ApAlpaii",
     attain: "PpAAtlpapbii",
 }
-#: Kernels that only move entries, compiled for integers of the same size.
-_MOVERS = {transpose, list_into}
 
 
 def _code(part: Any, kind: Kind) -> Callable[..., Any]:
-    return compiled(part, raw(kind.itemsize) if part in _MOVERS else kind, _SIGNATURES[part])
+    """Machine code; what only moves entries is compiled for integers of the same size."""
+    return compiled(part, raw(kind.itemsize) if part is list_into else kind, _SIGNATURES[part])
 
 
 def _bits(entries: np.ndarray) -> np.ndarray:
@@ -157,8 +157,9 @@ class Routes:
     def _share(
         self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1, workspace: Callable[[], Any] = tuple
     ) -> None:
-        """Run a kernel on parts of range(total), at `steps` per item."""
-        call, even = _code(part, self.kind), -(-total // (4 * self.threads)) if self.threads > 1 else total
+        """Run a kernel, or another function, on parts of range(total), at `steps` per item."""
+        call = _code(part, self.kind) if part in _SIGNATURES else part
+        even = -(-total // (4 * self.threads)) if self.threads > 1 else total
         size = max(1, min(CALL // max(1, steps), even))
         size = -(-size // unit) * unit
         parts = [(first, min(first + size, total)) for first in range(0, total, size)]
@@ -166,22 +167,24 @@ class Routes:
 
     def _nearest(self, A: np.ndarray) -> bool:
         """Lines one and two of the rule; whether pairs are left open."""
-        n, call = self.n, _code(nearest, self.kind)
+        n, call, entry, row = self.n, _code(nearest, self.kind), self.D.itemsize, self.D.strides[0]
         T, top, left = np.empty_like(self.D), np.empty(n, self.D.dtype), [0] * n
-        self._share(transpose, n, n, _bits(self.D), _bits(T), unit=GROUP)
+        turn, D = machine_code(movers.transpose, raw(entry), "iiiiii").call, self.D.ctypes.data
+
+        def turned(first: int, last: int) -> None:
+            turn(raw(entry), n, last - first, D + first * entry, row, T.ctypes.data + first * row, row)
+
+        self._share(turned, n, n, unit=GROUP)
         if not self.improving:
             self._share(best, n, n, T, top, unit=LANES)
-        even = 1 + n // (8 * GROUP * self.threads) if self.threads > 1 else n
-        size = max(1, min(CALL // (n * n * GROUP), even)) * GROUP
-
         arguments = A, T, top, self.P, not self.improving, self.mirrored, *self.equal
 
-        def chunk(_: int, first: int, last: int) -> None:
+        def chunk(first: int, last: int) -> None:
             rows, goals = np.empty((GROUP, n), A.dtype), np.empty((2, LANES), A.dtype)
             before, heads = np.empty((GROUP, n), np.int32), np.empty(n, np.int32)
             left[first] = call(*arguments, rows, before, heads, *goals, first, last)
 
-        run(chunk, [(first, min(first + size, n)) for first in range(0, n, size)], self.threads)
+        self._share(chunk, n, n * n, unit=GROUP)
         return any(left)
 
     def _listed(self, A: np.ndarray, equal: tuple[Any, Any]) -> Edges:

@@ -17,10 +17,13 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, short, store, times, zero
+from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, short, store, times, zero
 from ..kinds import Kind
 from ..vectors import I32, I64, Vectors, across, short_at, splat
 from .strips import STRIP, accumulate, dispatch
+
+#: Pairs between the prefetch of labels and their use, and entries of a label that are prefetched.
+AHEAD, NEAR = 4, 64
 
 
 @kernel
@@ -380,6 +383,14 @@ def _meet(
     jump(step, (count, x, y, found))
 
 
+@part
+def _fetch(v: int, size: int, places: int, labels: int, shift: int) -> None:
+    """Prefetch the label of a vertex, at most NEAR entries."""
+    label = _labels(labels, shift, long(places, 4 * v), size)
+    for k in range(0, min(NEAR, long(places, 4 * v + 3)) * size, 64):
+        prefetch(label + k)
+
+
 @kernel
 def pairs(
     start: int, stop: int, sources: Array, targets: Array, found: int, step: int, size: int, places: int, base: int,
@@ -387,6 +398,9 @@ def pairs(
 ) -> None:  # fmt: skip
     """found[q] ← A*[sources[q], targets[q]] from labels; `step` is the address of `meet`."""
     for q in range(start, stop):
+        if q + AHEAD < stop:  # labels are far away: those of later pairs come while this one is found
+            _fetch(sources[q + AHEAD], size, places, out, shift)
+            _fetch(targets[q + AHEAD], size, places, into, shift)
         _meet(sources[q], targets[q], found + q * size, step, size, places, base, out, into, shift)
 
 
