@@ -69,9 +69,9 @@ def _suffix(type: Any) -> str:
     return f"{'i' if isinstance(type, ir.IntType) else 'f'}{_bits(type)}"
 
 
-def prefetch(builder: Builder, address: Value) -> None:
+def prefetch(builder: Builder, address: Value, *, write: bool = False) -> None:
     function = _declare(builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
-    builder.call(function, [builder.inttoptr(address, BYTES), I32(0), I32(3), I32(1)])
+    builder.call(function, [builder.inttoptr(address, BYTES), I32(int(write)), I32(3), I32(1)])
 
 
 def opaque(builder: Builder, value: Value) -> Value:
@@ -154,6 +154,9 @@ class Vectors:
     def store(self, value: Value, address: Value, offset: int = 0) -> None:
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), value.type.as_pointer())
         self.builder.store(opaque(self.builder, value), pointer).align = self.kind.itemsize
+
+    def prefetch(self, address: Value, offset: int) -> None:
+        prefetch(self.builder, self.builder.add(address, I64(offset)), write=True)
 
     def splat(self, scalar: Value) -> Value:
         return splat(self.builder, scalar, self.type.count)

@@ -34,7 +34,7 @@ from ..intrinsics import (
     tile_rows,
 )
 from ..kinds import Kind, left_size
-from ..vectors import I64, Vectors, emit, prefetch
+from ..vectors import I64, Vectors, emit
 
 #: Depth of packed panels. B's panel, DEPTH × columns, stays in the nearest caches.
 DEPTH = 256
@@ -58,7 +58,7 @@ def tile(
         sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
         targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
         for i, j in cells:  # C is far away, and needed only after the loop
-            prefetch(builder, builder.add(sources[i], I64(j * width)))
+            v.prefetch(sources[i], j * width)
         before = builder.block
         body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
         builder.branch(body)

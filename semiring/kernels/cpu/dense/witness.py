@@ -30,7 +30,7 @@ from ..intrinsics import (
     times,
 )
 from ..kinds import Kind, left_size
-from ..vectors import I32, I64, Vectors, compare, emit, multiply, opaque, prefetch, splat
+from ..vectors import I32, I64, Vectors, compare, emit, multiply, opaque, splat
 from .gemm import DEPTH
 
 
@@ -65,8 +65,8 @@ def tile_with_witness(
         last = builder.sub(depth, by)
         apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (left, vectors * width))
         for i, j in cells:  # C and K are far away, and needed only after the loop
-            prefetch(builder, builder.add(targets[i], I64(j * width)))
-            prefetch(builder, builder.add(indices[i], I64(j * kind.lanes * 4)))
+            v.prefetch(targets[i], j * width)
+            v.prefetch(indices[i], j * kind.lanes * 4)
         before = builder.block
         body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
         builder.branch(body)

@@ -24,7 +24,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from ..intrinsics import itemsize, kernel, one, prefetch, store
+from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
 from ..vectors import I32, I64, Vectors, compare
 
@@ -64,6 +64,17 @@ def _clear(typing: Typing, width: Lanes, row: Type) -> Intrinsic:
     def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         v = Vectors(builder, width.kind, lanes=width.lanes)
         v.store(v.zero(), args[1])
+        return context.get_dummy_value()
+
+    return types.none(width, types.intp), codegen
+
+
+@intrinsic
+def _prefetch(typing: Typing, width: Lanes, row: Type) -> Intrinsic:
+    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
+        v = Vectors(builder, width.kind, lanes=width.lanes)
+        for offset in range(0, width.lanes * width.kind.itemsize, 64):
+            v.prefetch(args[1], offset)
         return context.get_dummy_value()
 
     return types.none(width, types.intp), codegen
@@ -194,8 +205,7 @@ def search(
         here = panel + u * row
         for k in range(start[u], start[u + 1]):
             v = heads[k]
-            for byte in range(0, row, 64):
-                prefetch(panel + heads[k + AHEAD] * row + byte)
+            _prefetch(width, panel + heads[k + AHEAD] * row)
             b = _relax(width, here, panel + v * row, weights + k * size, order)
             if b != NONE:
                 b = max(b, base + place)
