@@ -62,7 +62,10 @@ def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = N
     sources = np.arange(len(P), dtype=np.int32) if sources is None else _indices(sources)
     once, dtype = np.ones((1, P.shape[1]), np.int32), np.dtype(np.int32)
     H = lengths(get("min_plus"), P, sources, dtype, A=once, threads=threads)
-    H[H == np.iinfo(np.int32).max] = NONE
+    none = H == np.iinfo(np.int32).max
+    lost = (none & (P >= 0)).any(axis=1)
+    _require_trees(int(lost.argmax()) if lost.any() else -1, "hops")
+    H[none] = NONE
     return H
 
 

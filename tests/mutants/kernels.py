@@ -651,9 +651,9 @@ MUTANTS = [
     ),
     Mutant(
         "hops-lost",
-        "semiring/kernels/cpu/routes/checks.py",
-        "if steps and p[v] < 0 and v != sources[r]:",
-        "if False:",
+        "semiring/dense/routes.py",
+        "if lost.any() else -1",
+        "if False else -1",
         "tests/test_routes.py::TestHops::test_predecessors_that_lead_nowhere_are_refused",
         "Predecessors that end before their source are no path.",
     ),

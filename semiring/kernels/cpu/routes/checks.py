@@ -77,8 +77,6 @@ def attain(
                 climbed[steps] = v
                 steps += 1
                 v = np.uint32(p[v])
-            if steps and p[v] < 0 and v != sources[r]:
-                return r
             value = length[v]
             for s in range(steps - 1, -1, -1):
                 u = np.uint32(climbed[s])
