@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.catalog import get
 from ..algebra.records import Semiring
 from ..algebra.selection import refuse, require_selection
 from ..host.errors import AlgebraError, DomainError
@@ -59,14 +58,7 @@ def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = N
         H, wrong = on_device(P)
         _require_trees(wrong, "hops")
         return H
-    sources = np.arange(len(P), dtype=np.int32) if sources is None else _indices(sources)
-    once, dtype = np.ones((1, P.shape[1]), np.int32), np.dtype(np.int32)
-    H = lengths(get("min_plus"), P, sources, dtype, A=once, threads=threads)
-    none = H == np.iinfo(np.int32).max
-    lost = (none & (P >= 0)).any(axis=1)
-    _require_trees(int(lost.argmax()) if lost.any() else -1, "hops")
-    H[none] = NONE
-    return H
+    return _walks().hops(_trees(P), _indices(range(len(P)) if sources is None else sources), _threads(threads))
 
 
 def walks(
@@ -98,9 +90,8 @@ def lengths(
 ) -> Array:  # fmt: skip
     """Weights of the paths in P: ⊗ of their edges, looked up in A or among `edges`.
 
-    A of one row has a weight for all edges into a vertex. The semiring's zero where P has no path or a step is no edge.
-    With CuPy arrays for all sources computed on the device, by pointer doubling, in another order of ⊗. DomainError if
-    predecessors do not lead back to their source.
+    The semiring's zero where P has no path or a step is no edge. With CuPy arrays for all sources computed on the
+    device, by pointer doubling, in another order of ⊗. DomainError if predecessors do not lead back to their source.
     """
     if isinstance(P, np.ndarray):
         L, wrong = _kernels().lengths(semiring, _trees(P), sources, A, edges, dtype, _threads(threads))

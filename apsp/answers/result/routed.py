@@ -71,7 +71,7 @@ class Routed(Distances):
         refuse_turns(self, "hops", "Say r.paths(pairs).hops.")
         n, complete = self.graph.n, self._trees.complete
         more = 0 if complete else estimates.predecessors(n, self.dtype.itemsize, table=False)
-        require(7 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
+        require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
         P = self._trees.predecessors
         with on_device(P):
             H = found.hops(P)

@@ -63,7 +63,7 @@ def attain(
         for r in range(first, last):
             for j in range(left, min(left + TOGETHER, n)):
                 k = np.uint32(P[r, j])
-                L[r, j] = A[k if len(A) == n else 0, j] if dense and k < n else zero(kind)
+                L[r, j] = A[k, j] if dense and k < n else zero(kind)
     for r in range(first, last):
         p, length = P[r], L[r]
         for j in range(n):

@@ -1,4 +1,4 @@
-"""Paths from predecessor trees. P[i,·] leads from every vertex back to i."""
+"""Paths from predecessor trees: hop counts and vertex lists. P[i,·] leads from every vertex back to i."""
 
 from __future__ import annotations
 
@@ -15,6 +15,17 @@ CALL = 1 << 24
 ALONE = 1 << 15
 
 
+def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
+    H, wrong = np.empty(P.shape, np.int32), [-1] * len(P)
+
+    def chunk(_: int, first: int, last: int) -> None:
+        wrong[first] = _hops(P, sources, H, np.empty(P.shape[1], np.int32), first, last)
+
+    run(chunk, _parts(len(P), P.shape[1], threads), threads)
+    _refuse(max(wrong, default=-1))
+    return H
+
+
 def walks(
     P: np.ndarray, rows: np.ndarray, sources: np.ndarray, targets: np.ndarray, threads: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -28,11 +39,7 @@ def walks(
 
     run(count, parts, threads)
     path = max(wrong, default=-1)
-    if path >= 0:
-        raise DomainError(
-            f"paths: predecessors must lead back to their source, got others in row {rows[path]}. Take those of "
-            "apsp.predecessors, or of SciPy with return_predecessors=True."
-        )
+    _refuse(-1 if path < 0 else int(rows[path]))
     np.cumsum(starts, out=starts)
     vertices = np.empty(int(starts[-1]), np.int32)
     run(lambda _, first, last: _fill(P, rows, sources, targets, order, starts, vertices, first, last), parts, threads)
@@ -43,6 +50,38 @@ def _parts(total: int, each: int, threads: int) -> list[tuple[int, int]]:
     several = 4 * threads if total * each >= ALONE else 1
     size = max(1, min(CALL // max(1, each), -(-total // several)))
     return [(first, min(first + size, total)) for first in range(0, total, size)]
+
+
+def _refuse(row: int) -> None:
+    if row >= 0:
+        raise DomainError(
+            f"paths: predecessors must lead back to their source, got others in row {row}. Take those of "
+            "apsp.predecessors, or of SciPy with return_predecessors=True."
+        )
+
+
+@kernel
+def _hops(P: Array, sources: Array, H: Array, climbed: Array, first: int, last: int) -> int:
+    """H[r,j] ← number of edges from sources[r] to j, rows first … last − 1; returns a row that is no tree, or −1."""
+    n = P.shape[1]
+    for r in range(first, last):
+        p, h = P[r], H[r]
+        for j in range(n):
+            h[j] = -9999 if p[j] < 0 else -1
+        h[sources[r]] = 0
+        for j in range(n):
+            v, steps = j, 0
+            while h[v] == -1:
+                if steps == n or p[v] >= n:
+                    return r
+                climbed[steps] = v
+                steps += 1
+                v = p[v]
+            if steps and h[v] < 0:  # a predecessor without one that is not the source
+                return r
+            for s in range(steps - 1, -1, -1):
+                h[climbed[s]] = h[v] + steps - s
+    return -1
 
 
 @kernel
