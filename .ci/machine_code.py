@@ -34,6 +34,7 @@ from numba.core.serialize import dumps
 
 import semiring.kernels.cpu
 from semiring.algebra import catalog
+from semiring.kernels.cpu.code import compiled_kind
 from semiring.kernels.cpu.compile import Kernel, OnDisk, kernel, sealed
 from semiring.kernels.cpu.features import LEVELS, level, levels, processor
 from semiring.kernels.cpu.kinds import Kind, choose
@@ -89,12 +90,13 @@ def _processor(target: str) -> str:
 
 def compiled(line: str, target: str, folder: Path, choices: Choices) -> dict[Path, bool]:
     """The files of a line of the list, and whether they were made, by a process whose environment names the level."""
-    files = {}
+    files: dict[Path, bool] = {}
     for config.CPU_NAME, _nonnegative.value in choices:
         entry, wanted = named(line)
         entry._cache = Shipped(entry.py_func, not line.startswith("&"), folder, target)
-        entry.compile(wanted)
-        files.setdefault(entry._cache.place(wanted), entry._cache.made)
+        if (file := entry._cache.place(wanted)) not in files:
+            entry.compile(wanted)
+            files[file] = entry._cache.made
     return files
 
 
@@ -104,7 +106,9 @@ def named(line: str) -> tuple[Kernel, Any]:
     module, _, function = name.rpartition(".")
     part, called = _of(f"{module}.{function}"), not line.startswith("&")
     counted = part.targetoptions.get("_nrt", True)
-    return kernel(part.py_func, on_disk=False, called=called, counted=counted), eval(f"({signature}", _SPELLING)
+    types_of = eval(f"[{signature[:-1]}]", _SPELLING)
+    wanted = tuple(compiled_kind(part, t) if getattr(t, "label", "") else t for t in types_of)
+    return kernel(part.py_func, on_disk=False, called=called, counted=counted), wanted
 
 
 def _of(name: str) -> Any:
@@ -120,13 +124,14 @@ def _fields(name: str, *parts: Any) -> Any:
 
 
 class _nonnegative:
-    """Whether kinds are chosen for entries ≥ 0, too, where the list does not say so."""
+    """Whether kinds of floats are chosen for entries ≥ 0, too, where the list does not say so."""
 
     value = False
 
 
 def _kind(semiring: str, dtype: str, nonnegative: bool) -> Kind:
-    return choose.__wrapped__(catalog.get(semiring), np.dtype(dtype), nonnegative or _nonnegative.value)
+    some = nonnegative or (_nonnegative.value and dtype.startswith("float"))
+    return choose.__wrapped__(catalog.get(semiring), np.dtype(dtype), some)
 
 
 def _mover(dtype: str, image: str) -> Kind:
