@@ -1,8 +1,9 @@
 """Machine code that wheels bring: the kernels of first_calls.txt, compiled for levels of processors by all processors.
 
 `python .ci/machine_code.py FOLDER LEVEL …` makes FOLDER/LEVEL/….kernel for each of them, and prints the levels; `host`
-is this processor's, `all` are all of its architecture. What is there already is not compiled again. A processor need
-not have the instructions that it compiles for.
+is this processor's, with the commonest kernels alone, as an installation waits for them: lines without a +. `all` are
+all of its architecture. What is there already is not compiled again. A processor need not have the instructions that it
+compiles for.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from semiring.kernels.cpu.compile import Kernel, OnDisk, kernel, sealed
 from semiring.kernels.cpu.features import LEVELS, level, levels, processor
 from semiring.kernels.cpu.kinds import Kind, choose
 from semiring.kernels.cpu.processors import default_threads
+from semiring.kernels.cpu.routes.tight_arcs import vertex_of
 from semiring.kernels.cpu.sparse.relaxation import Lanes
 from semiring.kernels.cpu.sparse.search import Width
 from semiring.stores import trust
@@ -57,7 +59,8 @@ def build(folder: Path, target: str, *, here: bool) -> None:
     elif not here and "avx2" in LEVELS[target]:
         choices += zen
     began, made, kept = time.monotonic(), 0, set()
-    lines = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
+    listed = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
+    lines = [line.removeprefix("+") for line in listed if not (here and line.startswith("+"))]
     _say(f"{target}: compiling the {len(lines)} kernels of common calls, by {default_threads()} processes")
     with tempfile.TemporaryDirectory() as parts:  # what several kernels are compiled from
         os.environ |= settings(target) | {"NUMBA_CACHE_DIR": parts}
@@ -142,6 +145,7 @@ def _mover(dtype: str, image: str) -> Kind:
 #: What the list spells types with.
 _SPELLING = {**vars(types), "bool": types.boolean, "kind": _kind, "mover": _mover, "Width": Width, "Lanes": Lanes}
 _SPELLING |= {"fields": _fields, "records": lambda name: from_dtype(_of(name))[::1]}
+_SPELLING |= {"vertices": lambda dtype: from_dtype(vertex_of(dtype))[::1]}
 
 
 class Shipped(OnDisk):
