@@ -1,8 +1,9 @@
 """Machine code that wheels bring: the kernels of first_calls.txt, compiled for levels of processors by all processors.
 
 `python .ci/machine_code.py FOLDER LEVEL …` makes FOLDER/LEVEL/….kernel for each of them, and prints the levels; `host`
-is this processor's, `all` are all of its architecture. What is there already is not compiled again. A processor need
-not have the instructions that it compiles for.
+is this processor's, with the commonest kernels alone, as an installation waits for them: lines without a +. `all` are
+all of its architecture. What is there already is not compiled again. A processor need not have the instructions that it
+compiles for.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ from numba.core.serialize import dumps
 
 import semiring.kernels.cpu
 from semiring.algebra import catalog
+from semiring.kernels.cpu.code import compiled_kind
 from semiring.kernels.cpu.compile import Kernel, OnDisk, kernel, sealed
 from semiring.kernels.cpu.features import LEVELS, level, levels, processor
 from semiring.kernels.cpu.kinds import Kind, choose
 from semiring.kernels.cpu.processors import default_threads
+from semiring.kernels.cpu.routes.tight_arcs import vertex_of
 from semiring.kernels.cpu.sparse.relaxation import Lanes
 from semiring.kernels.cpu.sparse.search import Width
 from semiring.stores import trust
@@ -56,7 +59,8 @@ def build(folder: Path, target: str, *, here: bool) -> None:
     elif not here and "avx2" in LEVELS[target]:
         choices += zen
     began, made, kept = time.monotonic(), 0, set()
-    lines = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
+    listed = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
+    lines = [line.removeprefix("+") for line in listed if not (here and line.startswith("+"))]
     _say(f"{target}: compiling the {len(lines)} kernels of common calls, by {default_threads()} processes")
     with tempfile.TemporaryDirectory() as parts:  # what several kernels are compiled from
         os.environ |= settings(target) | {"NUMBA_CACHE_DIR": parts}
@@ -89,12 +93,13 @@ def _processor(target: str) -> str:
 
 def compiled(line: str, target: str, folder: Path, choices: Choices) -> dict[Path, bool]:
     """The files of a line of the list, and whether they were made, by a process whose environment names the level."""
-    files = {}
+    files: dict[Path, bool] = {}
     for config.CPU_NAME, _nonnegative.value in choices:
         entry, wanted = named(line)
         entry._cache = Shipped(entry.py_func, not line.startswith("&"), folder, target)
-        entry.compile(wanted)
-        files.setdefault(entry._cache.place(wanted), entry._cache.made)
+        if (file := entry._cache.place(wanted)) not in files:
+            entry.compile(wanted)
+            files[file] = entry._cache.made
     return files
 
 
@@ -104,7 +109,9 @@ def named(line: str) -> tuple[Kernel, Any]:
     module, _, function = name.rpartition(".")
     part, called = _of(f"{module}.{function}"), not line.startswith("&")
     counted = part.targetoptions.get("_nrt", True)
-    return kernel(part.py_func, on_disk=False, called=called, counted=counted), eval(f"({signature}", _SPELLING)
+    types_of = eval(f"[{signature[:-1]}]", _SPELLING)
+    wanted = tuple(compiled_kind(part, t) if getattr(t, "label", "") else t for t in types_of)
+    return kernel(part.py_func, on_disk=False, called=called, counted=counted), wanted
 
 
 def _of(name: str) -> Any:
@@ -120,13 +127,14 @@ def _fields(name: str, *parts: Any) -> Any:
 
 
 class _nonnegative:
-    """Whether kinds are chosen for entries ≥ 0, too, where the list does not say so."""
+    """Whether kinds of floats are chosen for entries ≥ 0, too, where the list does not say so."""
 
     value = False
 
 
 def _kind(semiring: str, dtype: str, nonnegative: bool) -> Kind:
-    return choose.__wrapped__(catalog.get(semiring), np.dtype(dtype), nonnegative or _nonnegative.value)
+    some = nonnegative or (_nonnegative.value and dtype.startswith("float"))
+    return choose.__wrapped__(catalog.get(semiring), np.dtype(dtype), some)
 
 
 def _mover(dtype: str, image: str) -> Kind:
@@ -137,6 +145,7 @@ def _mover(dtype: str, image: str) -> Kind:
 #: What the list spells types with.
 _SPELLING = {**vars(types), "bool": types.boolean, "kind": _kind, "mover": _mover, "Width": Width, "Lanes": Lanes}
 _SPELLING |= {"fields": _fields, "records": lambda name: from_dtype(_of(name))[::1]}
+_SPELLING |= {"vertices": lambda dtype: from_dtype(vertex_of(dtype))[::1]}
 
 
 class Shipped(OnDisk):

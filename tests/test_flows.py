@@ -457,7 +457,7 @@ def listed_paths(arcs: dict, mul, better, u: int, v: int) -> list[list[int]]:
 
 SEMIRINGS = {
     "min_plus": (lambda a, b: a + b, lambda a, b: a < b, [1, 2, 3]),
-    "max_plus": (lambda a, b: a + b, lambda a, b: a > b, [1, 2, 3, -1]),
+    "max_plus": (lambda a, b: a + b, lambda a, b: a > b, [1.0, 2.0, 3.0, -1.0]),
     "reliability": (lambda a, b: a * b, lambda a, b: a > b, [0.5, 0.25]),
 }
 
@@ -474,7 +474,7 @@ def test_counts_paths_and_flows_against_all_paths_listed(name):
         if i != j and rng.random() < 0.5 and (name != "max_plus" or i < j)
     }
     graph = Graph.from_edges([(u, v, w) for (u, v), w in arcs.items()], labels=range(n))
-    r = shortest_paths(graph, name, dtype="int64" if name == "max_plus" else None)
+    r = shortest_paths(graph, name, dtype="float64" if name == "max_plus" else None)
     q = rng.integers(0, 5, (n, n)).astype(float)
     expected = dict.fromkeys(arcs, 0.0)
     for u in range(n):

@@ -21,7 +21,7 @@ INF = np.inf
 SELECTING = ("min_plus", "max_plus", "max_times", "min_times")
 SUMMING = ("log_plus", "plus_times")
 #: Of each pair a kernel of sums is compiled, for eight seconds: the others wait for a release.
-DIAGONAL = [("min_plus", "float32"), ("max_plus", "float64"), ("max_times", "float64"), ("min_times", "float64")]
+DIAGONAL = [("min_plus", "float32"), ("max_plus", "float64"), ("max_times", "float64")]
 
 
 def weights(name, shape, seed=0):

@@ -581,7 +581,7 @@ def city():
 CITY = [case for case in CASES if case.semiring.idempotent]
 
 
-@pytest.mark.parametrize("case", cases.few(CITY))
+@pytest.mark.parametrize("case", cases.few(CITY, cases.TRAITS))
 def test_all_pairs_of_a_city(case, city):
     A, D, few, ones = city
     s, tails, heads = case.semiring, *np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))[None], A.indices

@@ -35,7 +35,7 @@ CASES = [
         name,
         dtype,
         id=one,
-        marks=[] if name == "min_plus" or one in {*cases.FEW, "reliability-float32"} else pytest.mark.release,
+        marks=[] if name == "min_plus" or one in {*cases.TRAITS, "reliability-float32"} else pytest.mark.release,
     )
     for name in WEIGHTS
     for dtype in ("int16", "int32", "int64", "float32", "float64")

@@ -125,7 +125,7 @@ def made(case: Case, name: str, seed: int = 0, **options):
     return E, matrix_of(case, n, arcs, weights)
 
 
-@pytest.mark.parametrize("case", list(cases.few(ALL)))
+@pytest.mark.parametrize("case", list(cases.few(ALL, cases.TRAITS)))
 def test_every_semiring_on_every_shape(case):
     for seed, name in enumerate(SHAPES):
         E, A = made(case, name, seed)
@@ -827,7 +827,7 @@ def test_all_queries_agree_with_dijkstra(medium, dtype, threads):
     np.testing.assert_array_equal(E.column(17), expected[:, 17])
 
 
-@pytest.mark.parametrize("case", list(cases.few(ALL)))
+@pytest.mark.parametrize("case", list(cases.few(ALL, cases.TRAITS)))
 def test_products_with_vectors(case):
     E, A = made(case, "acyclic", 3)
     expected = cases.closure(case, A)

@@ -60,7 +60,9 @@ def drawn(rng, n: int, most: int = 3) -> list[tuple[int, int]]:
     return list({(int(i), int(j)) for i, j in rng.integers(0, n, (rng.integers(1, most + 1), 2))})
 
 
-@pytest.mark.parametrize("case", cases.few([*CASES, *USER_CASES], cases.TRAITS))
+@pytest.mark.parametrize(
+    "case", cases.few([*CASES, *USER_CASES], cases.TRAITS - {"max_min-float64", "max_times-float32"})
+)
 def test_any_sequence_equals_a_closure_by_loops(case, never_anew, monkeypatch):
     if case.semiring.add.selects:
         monkeypatch.setattr(updates, "closure", refuse)

@@ -37,7 +37,12 @@ def machine_code(part: Any, kind: Kind, arguments: str, *, called: bool = True, 
     """
     own = getattr(kind, "label", "")  # empty: the code serves all kinds
     with about(f"{semiring_of(kind).name} in {kind.dtype}" if own else ""), uncounted:
-        return _entry(part, kind.code if own else kind, arguments, called, released)
+        return _entry(part, compiled_kind(part, kind) if own else kind, arguments, called, released)
+
+
+def compiled_kind(part: object, kind: Kind) -> Kind:
+    """The kind that a part is compiled for, to serve `kind`."""
+    return kind.imaged if hasattr(part, "imaged") else kind.code
 
 
 @cache

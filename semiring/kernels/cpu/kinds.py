@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from llvmlite import ir
@@ -20,6 +20,8 @@ from ...algebra import catalog, dtypes
 from ...algebra.records import Semiring
 from ...host.errors import DTypeError
 from .features import processor, registers, vector_bytes
+
+Part = TypeVar("Part")
 
 
 class Tile(NamedTuple):
@@ -117,8 +119,14 @@ class Kind(types.Type):
     def code(self) -> Kind:
         """The kind that machine code is compiled for: the first with the same computation, catalog before others.
 
-        A renamed semiring thus compiles nothing, given the same instructions or the very same functions.
+        A renamed semiring thus compiles nothing, given the same instructions or the very same functions; nor do floats
+        ≥ 0, whose own instructions are the micro-kernel's alone.
         """
+        return _code(_plain(self)) if self.label else self
+
+    @property
+    def imaged(self) -> Kind:
+        """The same for parts that use the micro-kernel's instructions."""
         return _code(self) if self.label else self
 
     @cached_property
@@ -142,14 +150,17 @@ class Kind(types.Type):
 
 
 @cache
+def _plain(kind: Kind) -> Kind:
+    """The same operations on entries as in memory, also in the micro-kernel."""
+    plain = kind.add, kind.mul
+    return Kind(kind.label, kind.dtype, kind.zero, kind.one, *plain, *plain, "same", tile=kind.tile)
+
+
+@cache
 def _code(kind: Kind) -> Kind:
     dtype, wanted = np.dtype(kind.dtype), _compiled_from(kind)
-    kinds = (
-        choose(s, dtype, nonnegative)
-        for s in catalog.CATALOG
-        if kind.dtype in s.dtypes
-        for nonnegative in (False, True)
-    )
+    chosen = (choose(s, dtype, b) for s in catalog.CATALOG if kind.dtype in s.dtypes for b in (False, True))
+    kinds = (other for one in chosen for other in (one, _plain(one)))
     alike = next((other for other in kinds if _compiled_from(other) == wanted), kind)
     return _first.setdefault(wanted, alike)
 
@@ -163,6 +174,12 @@ def _compiled_from(kind: Kind) -> tuple[Any, ...]:
     s = semiring_of(kind)
     functions = () if kind.vector else tuple((op.python, op.saturating) for op in (s.add, s.mul))
     return kind.instructions, s.add.selects, s.mul.selects, s.star and (s.name, s.star), functions
+
+
+def imaged(part: Part) -> Part:
+    """Decorator of parts that use the micro-kernel's instructions."""
+    part.imaged = True  # type: ignore[attr-defined]
+    return part
 
 
 @cache

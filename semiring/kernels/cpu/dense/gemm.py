@@ -33,7 +33,7 @@ from ..intrinsics import (
     tile_columns,
     tile_rows,
 )
-from ..kinds import Kind, left_size
+from ..kinds import Kind, imaged, left_size
 from ..vectors import I64, Vectors, emit
 
 #: Depth of packed panels. B's panel, DEPTH × columns, stays in the nearest caches.
@@ -150,6 +150,7 @@ def _meet(
             store(kind, target, value if fresh else plus(kind, load(kind, target), value))
 
 
+@imaged
 @kernel
 def panel(
     kind: Kind, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int

@@ -29,7 +29,7 @@ from ..intrinsics import (
     tile_rows,
     times,
 )
-from ..kinds import Kind, left_size
+from ..kinds import Kind, imaged, left_size
 from ..vectors import I32, I64, Vectors, compare, emit, multiply, opaque, splat
 from .gemm import DEPTH
 
@@ -176,6 +176,7 @@ def _copy(
             store_index(wto + i * wrow + 4 * j, load_index(w + i * w_row + 4 * j))
 
 
+@imaged
 @kernel
 def panel(
     kind: Kind, m: int, n: int, k0: int, depth: int, a: int, b: int, c: int, c_row: int, w: int, w_row: int, work: int

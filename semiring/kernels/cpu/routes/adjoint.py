@@ -160,13 +160,13 @@ def sums(
     """
     together = len(near) > 0
     for r in range(begin, end):
-        lane = (r - begin) % LANES if together else 0
+        lane = (r - begin) % LANES if together else np.intp(0)
         if not together:
-            try_alone(kind, D[r], 0, tails, heads, weights, slack, floor, cut, bound, hits)
+            try_alone(kind, D[r], lane, tails, heads, weights, slack, floor, cut, bound, hits)
         elif lane == 0:
             rows = r, min(r + LANES, end)
             try_together(kind, D, *rows, begins, tails, weights, slack, floor, cut, near, worst, hits)
-        d, s, reached, asked = D[r], sources[r], 0, demand[r if len(demand) > 1 else 0]
+        d, s, reached, asked = D[r], sources[r], np.intp(0), demand[r if len(demand) > 1 else 0]
         for j in range(len(d)):
             reached += d[j] != zero(kind)
         arcs = flattened(lane, len(heads), hits, found)

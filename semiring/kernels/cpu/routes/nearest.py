@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -59,7 +60,7 @@ def nearest(
                 rows[j - start, k] = A[k, j]
         for j in range(start, stop):
             a, came, d = rows[j - start], before[j - start], T[j]
-            count = 0
+            count = np.intp(0)
             for k in range(n):  # tight edges into j; those of weight `one` bring nothing nearer
                 found = tight(kind, a[k], d[k], slack, floor)
                 came[k] = k if found else (OPEN if d[k] != zero(kind) else NONE)

@@ -168,8 +168,8 @@ def search(
             return -1
         so_far, edges, came = lost[0], steps[0], tail[0]
         count -= 1
-        _swap(lost, steps, head, tail, 0, count)
-        a = 0
+        a: Any = np.intp(0)
+        _swap(lost, steps, head, tail, a, count)
         while True:
             least, left = a, 2 * a + 1
             for b in range(left, min(left + 2, count)):
@@ -189,7 +189,7 @@ def search(
         degree = starts[x + 1] - e
         for k in heads[e : e + degree]:
             if done[owner[position[k]]] != stamp:
-                reach(k, True, top, stamp, strip, size, upper, z, y, d, tree, done, path)
+                reach(np.intp(k), True, top, stamp, strip, size, upper, z, y, d, tree, done, path)
         # losses are written behind the end of the heap, where their entries are pushed
         aside = heads.ctypes.data + 4 * e, weights + e * size
         jump(look, (exact, degree, aside[0], aside[1], d, x, lost.ctypes.data + 8 * count))

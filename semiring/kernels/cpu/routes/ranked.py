@@ -51,6 +51,8 @@ ENOUGH, NONE, PAUSED, FULL = range(4)
 CALL = 1 << 19
 #: Arcs that a search may meet before it waits again.
 PATIENCE = 64
+#: Of one type with nodes and vertices, so that functions are compiled for no other.
+_NONE, _ZERO = np.int32(-1), np.int32(0)
 
 
 class Arcs(NamedTuple):
@@ -178,7 +180,7 @@ def _wait(arcs: Any, space: Any, state: Array, s: int, bound: Any, widest: bool)
     """Have a node wait for the best of its arcs, if it has any that is allowed; those of its prefix are marked."""
     nodes, spots, y = space.nodes, space.spots, space.nodes[s].vertex
     _mark_children(nodes, spots, s)
-    first, key = -1, bound
+    first, key = _NONE, bound
     for e in range(arcs.begin[y], arcs.begin[y + 1]):
         x = arcs.tails[e]
         if _closed(arcs, spots, state[STAMP], x, s + 1):
@@ -189,7 +191,7 @@ def _wait(arcs: Any, space: Any, state: Array, s: int, bound: Any, widest: bool)
         elif first < 0 or f < key:
             first, key = x, f
     if first >= 0:
-        _postpone(space, state, s, first, key, 0)
+        _postpone(space, state, s, first, key, _ZERO)
 
 
 @inner
@@ -218,7 +220,8 @@ def _node(space: Any, a: int, p: int, x: int, e: int, f: Any) -> None:
 @inner
 def _keep(arcs: Any, space: Any, state: Array, p: int, e: int, widest: bool) -> int:
     """A new node of the tree, from node p by arc e."""
-    a, x = state[NODES], arcs.tails[e]
+    a: Any = np.int32(state[NODES])
+    x = arcs.tails[e]
     _node(space, a, p, x, e, _onward(space.f[p], arcs.weights[e], arcs.d[x], arcs.d[space.nodes[p].vertex], widest))
     state[NODES] += 1
     return a
@@ -255,7 +258,7 @@ def _complete(arcs: Any, space: Any, state: Array, s: int, a: int, rest: int, wi
         if p != s:
             nodes[p].child = t
         p = t
-    _postpone(space, state, s, nodes[branch].vertex, key, rest)
+    _postpone(space, state, s, nodes[branch].vertex, key, np.int32(rest))
     nodes[s].branch = branch
 
 
@@ -266,7 +269,7 @@ def _expand(arcs: Any, space: Any, state: Array, s: int, a: int, bound: Any, wid
     f = space.key[a] if widest and a == s else space.f[a]
     banned, only = (a + 1, nodes[a].first) if a == s else (-1, -1)
     for e in range(arcs.begin[y + 1] - 1, arcs.begin[y] - 1, -1):
-        x, b = arcs.tails[e], state[LABELS]
+        x, b = arcs.tails[e], np.int32(state[LABELS])
         if (only >= 0 and x != only) or _closed(arcs, space.spots, state[STAMP], x, banned):
             continue
         g = _onward(f, arcs.weights[e], arcs.d[x], arcs.d[y], widest)
@@ -302,7 +305,7 @@ def _search(arcs: Any, goal: int, bound: Any, widest: bool, space: Any, state: A
             _postpone(space, state, s, nodes[s].first, space.key[s], nodes[s].work)
             return -1
         if met > most and ((key > cap and met > PATIENCE) or met > budget):
-            _postpone(space, state, s, -1, key, min(met, 1 << 29))
+            _postpone(space, state, s, _NONE, key, np.int32(min(met, 1 << 29)))
             break
         if state[STACKED]:
             state[STACKED] -= 1
@@ -317,7 +320,7 @@ def _search(arcs: Any, goal: int, bound: Any, widest: bool, space: Any, state: A
                 _complete(arcs, space, state, s, a, rest, widest)
                 break
             if rest >= 0 or nodes[s].first >= 0:  # at that level the first of its equals is found
-                _postpone(space, state, s, -1, key, 0)
+                _postpone(space, state, s, _NONE, key, _ZERO)
                 break
         _expand(arcs, space, state, s, a, bound, widest)
         met += degree

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import call, clear, copy, itemsize, kernel, load, part, row, star, store, times, zero
-from ..kinds import Kind
+from ..kinds import Kind, imaged
 from ..vectors import I64, Vectors, loop
 
 #: Pivots per block, whose rows stay in a core's private cache.
@@ -171,6 +171,7 @@ def pivots(kind: Kind, others: int, k: int, stop: int, pitch: int, front: int, w
         q = end
 
 
+@imaged
 @kernel
 def others(kind: Kind, k: int, depth: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
     """A ← A ⊕ C R on rows start … stop − 1, and C P in the columns K of the `depth` vertices from k on; see `pivots`.

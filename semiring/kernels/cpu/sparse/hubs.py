@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 
 from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, short, store, times, zero
-from ..kinds import Kind
+from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, across, short_at, splat
 from .strips import STRIP, accumulate, dispatch
 
@@ -26,6 +26,7 @@ from .strips import STRIP, accumulate, dispatch
 AHEAD, NEAR = 4, 64
 
 
+@imaged
 @kernel
 def combine_strip(
     kind: Kind, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int

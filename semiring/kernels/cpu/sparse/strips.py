@@ -17,13 +17,14 @@ from numba.extending import intrinsic
 from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..features import vector_bytes
 from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
-from ..kinds import Kind
+from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
 
 #: Contiguous columns of a panel, computed by one tile.
 STRIP = 4
 
 
+@imaged
 @kernel
 def sweep_strip(
     kind: Kind, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int, r: int, slots: int, stack: int,
@@ -32,6 +33,7 @@ def sweep_strip(
     sweep_tile(kind, mirrored, columns, lanes, w, z, d, r, slots, stack, l, y, out, labels, pitch)
 
 
+@imaged
 @kernel
 def climb_strip(
     kind: Kind, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
