@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..host.types import Matrix
-from ..kernels.cpu.sparse.dijkstra import NODE, search
 
 
 def dijkstra(A: Matrix, sources: np.ndarray, limit: float = np.inf) -> np.ndarray:
@@ -26,11 +25,13 @@ class _Search:
     """Searches of one matrix, in one workspace."""
 
     def __init__(self, A: Matrix, limit: float) -> None:
-        n = A.shape[0]
+        from ..kernels.cpu.sparse.dijkstra import NODE, search
+
+        n, self.search = A.shape[0], search
         arcs = A.indptr, A.indices, np.ascontiguousarray(A.data, np.float64)
         self.arcs = [x if x.flags.writeable else x.copy() for x in arcs]  # as the kernel is compiled for
         self.limit, self.workspace = float(limit), (np.empty(n, NODE), np.empty(n), np.empty(n, np.int32))
 
     def __call__(self, sources: np.ndarray) -> np.ndarray:
-        search(*self.arcs, sources.astype(np.int32), self.limit, *self.workspace)
+        self.search(*self.arcs, sources.astype(np.int32), self.limit, *self.workspace)
         return self.workspace[0]
