@@ -404,7 +404,7 @@ def followed(E: Elimination, H: HubLabels) -> HubLabels:
 
 
 @pytest.mark.parametrize(
-    "case",  # one of four and one of eight bytes, of which the longest kernel is compiled for each
+    "case",  # entries of 4 and of 8 bytes: `hubs.follow` takes seconds to compile for each size
     cases.few([case for case in ALL if case.semiring.idempotent], frozenset({"max_plus-int32", "colours-int64"})),
 )
 def test_hub_labels_that_follow_any_sequence_are_fresh_ones(case):

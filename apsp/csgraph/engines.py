@@ -193,7 +193,7 @@ def _searched_with_predecessors(graph: Network, sources: np.ndarray, options: Op
 
 
 def nearest(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """By vertex the distance from the nearest source, the predecessor, and that source."""
+    """Distance from the nearest source, predecessor on that path, and index of that source, of each vertex."""
     limit = options.limit
     require(graph.n * (graph.dtype.itemsize + 4), where="csgraph", hint="Use a smaller dtype.")
     sources = np.arange(graph.n) if sources is None else sources

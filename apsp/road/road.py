@@ -243,7 +243,7 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
         return _opened(question.widened())
     if question.wants.callback is None and (bars.chosen or plan.seconds > 1):
         told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
-        question = copy(question)  # with what is known of it
+        question = copy(question)  # with its cached facts
         object.__setattr__(question, "wants", replace(question.wants, callback=told))
     late = plan.seconds > PATIENCE and not fits(question, plan.beside_bytes, plan.device)  # or refused on opening
     if not late:
@@ -321,7 +321,7 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Offer]:
         if offer.refusal:
             continue
         try:
-            offer.estimate  # noqa: B018
+            offer.estimate  # noqa: B018  # a cached property: computed here, where it may be refused
         except MemoryNeeded as error:  # not even the estimate fits
             refused = error
             continue
@@ -342,7 +342,7 @@ def _too_large(offers: list[Offer]) -> MemoryNeeded:
         dense = "" if wants.engine == "auto" else ", or take engine='dense', which streams through less"
         way = f"Give more memory=, or leave it out{dense}."
     return MemoryNeeded(
-        f"{wants.where}: what is held must fit on {device}, got {shown(free or 0)} free and a graph "
+        f"{wants.where}: the memory of an engine must fit on {device}, got {shown(free or 0)} free and a graph "
         f"for which it is {needs}. {way}"
     )
 

@@ -10,7 +10,7 @@ from ..host.types import Matrix
 def dijkstra(A: Matrix, sources: np.ndarray, limit: float = np.inf) -> np.ndarray:
     """Distances ≤ limit from each source, float64 (sources, n), ∞ beyond; every stored entry of A is an arc."""
     found, look = np.empty((len(sources), A.shape[0])), _Search(A, limit)
-    for row, k in zip(found, range(len(sources)), strict=True):
+    for k, row in enumerate(found):
         row[:] = look(sources[k : k + 1])["distance"]
     return found
 

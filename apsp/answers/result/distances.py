@@ -49,8 +49,8 @@ class Distances:
     plan: Plan
     seconds: float
     frames: str | None = None
-    sources: Labels = None  # type: ignore[assignment]  # all, unless given
-    targets: Labels = None  # type: ignore[assignment]  # as above
+    sources: Labels = None  # type: ignore[assignment]  # the graph's, by `Result.__post_init__`
+    targets: Labels = None  # type: ignore[assignment]  # the graph's, by `Result.__post_init__`
     ties_within: float = 0.0
     along: Any = None
     turned: Expansion | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -183,14 +184,14 @@ class Table:
         return values
 
 
-class Cut:
+class Cut(ABC):
     """Rows of fields, by column, and their `lines`, from 1; what is read of them without strings, else None."""
 
     lines: Sequence[int] | np.ndarray
 
+    @abstractmethod
     def column(self, index: int) -> Sequence[str]:
         """Stripped fields, quoted ones between marks."""
-        raise NotImplementedError
 
     def unquoted(self, fields: Sequence[str]) -> Sequence[str]:
         return fields

@@ -79,7 +79,7 @@ class Compressed(Graph):
         return "Graph" + super().__repr__().removeprefix(type(self).__qualname__)
 
 
-#: Fields of a graph of which only edges are known.
+#: Defaults of the fields that a graph given by its edges leaves out.
 _DEFAULTS: Fields = {
     f.name: f.default for f in fields(Graph) if f.name not in ("n", "labels", "rows", "cols", "weights")
 }

@@ -126,7 +126,7 @@ class Kind(types.Type):
 
     @property
     def imaged(self) -> Kind:
-        """The same for parts that use the micro-kernel's instructions."""
+        """Kind of the machine code of `imaged` parts, which use the micro-kernel's instructions."""
         return _code(self) if self.label else self
 
     @cached_property
@@ -151,7 +151,7 @@ class Kind(types.Type):
 
 @cache
 def _plain(kind: Kind) -> Kind:
-    """The same operations on entries as in memory, also in the micro-kernel."""
+    """Kind of the same operations whose micro-kernel takes entries as they are stored."""
     plain = kind.add, kind.mul
     return Kind(kind.label, kind.dtype, kind.zero, kind.one, *plain, *plain, "same", tile=kind.tile)
 
@@ -178,7 +178,7 @@ def _compiled_from(kind: Kind) -> tuple[Any, ...]:
 
 def imaged(part: Part) -> Part:
     """Decorator of parts that use the micro-kernel's instructions."""
-    part.imaged = True  # type: ignore[attr-defined]
+    part.imaged = True  # type: ignore[attr-defined]  # a mark on the function
     return part
 
 

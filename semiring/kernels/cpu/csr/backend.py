@@ -25,8 +25,8 @@ HINT = "Multiply in parts, or give a mask."
 MOST = CALL >> 1
 #: Most columns for a direct table, with one slot each, if products are as many.
 DIRECT = 1 << 22
-#: Mean products per row up to which counting is skipped, and capacity is one entry per product, of which most is never
-#: touched.
+#: Mean products per row up to which rows are not counted: C has room for every product, and its unused pages are never
+#: mapped.
 NARROW = 64
 #: Multiplier of Fibonacci hashing, 2³² / φ (Knuth, volume 3, section 6.4).
 FACTOR = 0x9E3779B1
