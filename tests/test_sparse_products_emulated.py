@@ -198,3 +198,36 @@ def test_a_vectors_product_checks_what_it_reads(wide, tiles, on_gpu, monkeypatch
         assert product(of=but(data, 4321, value)) is None
         assert product(by=but(x, 7, value)) is None
     np.testing.assert_array_equal(np.asarray(product()), expected)
+
+
+@pytest.mark.parametrize(("name", "wide"), [("min_plus-float64", np.int32), ("plus_times-float64", np.int64)])
+def test_a_sparse_product_checks_what_it_reads(name, wide, on_gpu):
+    """Rows over several tiles of starts; of each kind of damage one, in either operand: in bounds, and refused."""
+    from semiring.kernels.cuda.csr import backend
+
+    case, rng = CASES[name], np.random.default_rng(6)
+    A, B = (sp.random_array(shape, density=0.06, rng=rng, format="csr") for shape in ((4100, 40), (40, 70)))
+    for X in (A, B):
+        X.sort_indices()
+
+    def product(damaged=None, which=0, place=0, value=0):
+        """Whole matrices have an entry more than their rows, which is wrong and must not be read."""
+        given = []
+        for X in (A, B):
+            arrays = [X.indptr.astype(wide), np.append(X.indices, 99).astype(wide), np.append(X.data, np.nan)]
+            if X is damaged:
+                arrays[1:] = arrays[1][:-1], arrays[2][:-1]
+                arrays[which][place] = value
+            given.append(CSR(X.shape, *(emulated.asarray(x) for x in arrays), None))
+        return backend.multiply_checked(*given, case.semiring, "test")
+
+    same(case, product(), multiplied(case, table(case, A), table(case, B)))
+    for X in (A, B):
+        for place, value in ((0, 1), (7, -1), (9, 1 << 30), (X.shape[0], len(X.data) + 2), (X.shape[0], 5)):
+            assert product(X, 0, place, value) is None
+        for place, value in ((0, X.shape[1]), (len(X.data) - 1, -1), (3, 1 << 30)):
+            assert product(X, 1, place, value) is None
+        assert product(X, 2, 4, np.nan) is None
+    first = B.indptr[np.flatnonzero(np.diff(B.indptr) > 1)[0]]
+    twice = product(B, 1, first + 1, B.indices[first])
+    assert (twice is None) == (name == "plus_times-float64"), "sums in turn need columns that ascend"

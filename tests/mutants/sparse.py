@@ -4,6 +4,22 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "spgemm-ends-unchecked",
+        "semiring/kernels/cuda/csr/spgemm.cu",
+        "wrong |= to < from || to > count ||",
+        "wrong |= to < from ||",
+        "tests/test_sparse_products_emulated.py::test_a_sparse_product_checks_what_it_reads",
+        "Rows may end behind the last entry.",
+    ),
+    Mutant(
+        "spgemm-columns-mixed",
+        "semiring/kernels/cuda/csr/spgemm.cu",
+        "mixed |= p > from && column <=",
+        "mixed |= p > from && column <",
+        "tests/test_sparse_products_emulated.py::test_a_sparse_product_checks_what_it_reads",
+        "A column may stand twice in a row whose sums are in turn.",
+    ),
+    Mutant(
         "heap-third-child",
         "semiring/kernels/cpu/sparse/dijkstra.py",
         "if third < least:",

@@ -37,8 +37,8 @@ def multiplied(
     where: str = "matmul",
 ) -> Matrix:  # fmt: skip
     """`matmul` with a sparse operand: sparse if both are, else of the dense operand's kind."""
-    if mask is None and out is None and (y := _with_vector(A, B, s, dtype, device, threads, where)) is not None:
-        return y
+    if mask is None and out is None and (C := _as_they_came(A, B, s, dtype, device, threads, where)) is not None:
+        return C
     a = _operand(A, where)
     b = a if B is A else _operand(B, where)
     left, right = _shape(a), _shape(b)
@@ -208,20 +208,24 @@ def _boolean(mask: Matrix, where: str) -> Matrix:
 # Products with a dense operand
 
 
-def _with_vector(
-    A: Matrix, x: Matrix, s: Semiring, dtype: DType, device: str | None, threads: int | None, where: str
-) -> Array:
-    """A ⊗ x with the entries and indices of A checked by the product itself.
+def _as_they_came(
+    A: Matrix, B: Matrix, s: Semiring, dtype: DType, device: str | None, threads: int | None, where: str
+) -> Matrix:
+    """A ⊗ B with the operands checked by the product itself.
 
-    None unless A is csr and x a vector of its float dtype in the same library, or if one of them needs a longer look.
+    None unless A is csr, and B a vector or, on a GPU, csr, both of one float dtype in one library; or if one of them
+    needs a longer look.
     """
-    alike = is_plain(x) and x.ndim == 1 and x.dtype.kind == "f" and x.dtype == getattr(A, "dtype", None)
-    if not alike or getattr(A, "format", None) != "csr" or A.shape[1] != len(x):
+    vector = is_plain(B) and B.ndim == 1
+    if getattr(A, "format", None) != "csr" or not (vector or getattr(B, "format", None) == "csr"):
         return None
-    if common_dtype(s, dtype, x, where=where) != x.dtype:
+    entries = B if vector else B.data
+    alike = type(entries) is type(A.data) and entries.dtype == A.dtype and (A.ndim, A.shape[-1]) == (2, B.shape[0])
+    if not alike or entries.dtype.kind != "f" or common_dtype(s, dtype, entries, where=where) != entries.dtype:
         return None
-    compute = _on_host if type(x) is np.ndarray else _on_gpu
-    return compute(A, x, s, device, threads, where)
+    if type(entries) is np.ndarray:
+        return _on_host(A, B, s, device, threads, where) if vector else None
+    return _on_gpu(A, B, s, device, threads, where)
 
 
 def _on_host(A: Any, x: np.ndarray, s: Semiring, device: str | None, threads: int | None, where: str) -> Any:
@@ -241,20 +245,30 @@ def _on_host(A: Any, x: np.ndarray, s: Semiring, device: str | None, threads: in
     return y
 
 
-def _on_gpu(A: Any, x: Any, s: Semiring, device: str | None, threads: int | None, where: str) -> Any:
-    arrays = A.data, A.indices, A.indptr, x
+def _on_gpu(A: Matrix, B: Matrix, s: Semiring, device: str | None, threads: int | None, where: str) -> Matrix:
+    matrices = [X for X in (A, B) if is_sparse(X)]
+    arrays = [Y for X in matrices for Y in (X.indptr, X.indices, X.data)] + ([] if is_sparse(B) else [B])
     if device == "cpu" or threads is not None or not all(is_plain(X) and X.flags.c_contiguous for X in arrays):
         return None
-    fit = len(A.indptr) == A.shape[0] + 1 and len(A.indices) == len(A.data) > 0 and max(A.shape) < 1 << 31
-    if (
-        not fit
-        or any(X.dtype not in (np.int32, np.int64) for X in arrays[1:3])
-        or len({X.data.device_id for X in arrays}) > 1
-    ):
+    if len({X.data.device_id for X in arrays}) > 1 or not all(_readable(X) for X in matrices):
         return None
-    with on_device(x):
-        memory.require(A.shape[0] * x.itemsize, "cuda", where=where, hint=HINT)
-        return load("semiring.kernels.cuda.csr.backend").gather_vector(A, x, s)
+    backend = load("semiring.kernels.cuda.csr.backend")
+    with on_device(A.data):
+        if not is_sparse(B):
+            memory.require(A.shape[0] * B.itemsize, "cuda", where=where, hint=HINT)
+            return backend.gather_vector(A, B, s)
+        a, b = (CSR(X.shape, X.indptr, X.indices, X.data, X) for X in (A, B))
+        found = backend.multiply_checked(a, a if B is A else b, s, where)
+        if found is None:
+            return None
+        starts, entries, data = found
+        return CSR((A.shape[0], B.shape[1]), starts, entries, data, A).give_back(where=where)
+
+
+def _readable(A: Matrix) -> bool:
+    """Whether a kernel can check the entries of A."""
+    fit = len(A.indptr) == A.shape[0] + 1 and len(A.indices) == len(A.data) > 0 and max(A.shape) < (1 << 31) - 1
+    return fit and all(X.dtype in (np.int32, np.int64) for X in (A.indptr, A.indices))
 
 
 def _with_dense(

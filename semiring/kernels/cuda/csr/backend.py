@@ -17,6 +17,7 @@ from ....algebra.records import Semiring
 from ....host import memory
 from ....host.compiling import about
 from ....host.errors import DeviceError
+from ....host.types import Array, Matrix
 from .. import algebra, compile, gpu
 
 HINT = "Multiply in parts, or give a mask."
@@ -67,7 +68,8 @@ def _bound(end: float) -> str:
 
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
     ordered = s.add.selects is None and SCALARS[dtype].floating
-    return compile.source("spgemm.cu", algebra.text(s, dtype), f"constexpr bool ordered = {str(ordered).lower()};\n")
+    order = f"constexpr bool ordered = {str(ordered).lower()};\n"
+    return compile.source("spgemm.cu", algebra.text(s, dtype), order, _outside(s))
 
 
 @lru_cache(maxsize=128)
@@ -103,6 +105,7 @@ def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
     return {
         name: module.get_function(name)
         for name in (
+            "check_rows",
             "bound_rows",
             "count_classes",
             "list_classes",
@@ -231,6 +234,15 @@ def multiply(
     return _Product(A, B, s, mask, complement, where).computed()
 
 
+def multiply_checked(A: Matrix, B: Matrix, s: Semiring, where: str) -> tuple[Array, Array, Array] | None:
+    """`multiply` of unchecked matrices, starts and indices in 32 or 64 bits; None unless both are well-formed.
+
+    Sums that depend on their order need columns that ascend within rows.
+    """
+    product = _Product(A, B, s, None, False, where, check=True)
+    return None if product.refused else product.computed()
+
+
 def summed(B: Any, s: Semiring, where: str) -> Any:
     """B with duplicates summed, in their order."""
     import cupy
@@ -260,7 +272,9 @@ def summed(B: Any, s: Semiring, where: str) -> Any:
 class _Product:
     """One sparse product, its rows grouped by table size."""
 
-    def __init__(self, A: Any, B: Any, s: Semiring, mask: Any, complement: bool, where: str) -> None:
+    def __init__(
+        self, A: Matrix, B: Matrix, s: Semiring, mask: Matrix, complement: bool, where: str, *, check: bool = False
+    ) -> None:
         import cupy
 
         self.where, self.dtype, self.rows, self.columns = where, A.data.dtype, A.shape[0], B.shape[1]
@@ -269,17 +283,35 @@ class _Product:
         self.zero = zero(s, self.dtype)
         self.value = algebra.register(self.dtype)
         self.kernels = _multiplying(s, self.dtype, gpu.current())
-        if self.ordered and len(B.indices):
+        totals = cupy.zeros(3, np.int64)
+        if check:
+            given = self._checked(A, totals.data.ptr + 16)
+            A, B = given, given if B is A else self._checked(B, totals.data.ptr + 16)
+        elif self.ordered and len(B.indices):
             B = summed(B, s, where)
         self.operands = A, B, mask
-        self.bound, totals = cupy.empty(self.rows, np.int64), cupy.zeros(2, np.int64)
-        looked_at = [x.data.ptr for x in (A.starts, A.indices, B.starts)] + [mask.starts.data.ptr if self.mode else 0]
-        limits = np.int32(self.mode), np.int64(self.columns), np.int32(LOOKED_UP), np.int64(3 << TABLE - 2)
+        self.bound = cupy.empty(self.rows, np.int64)
+        operands = [x.data.ptr for x in (A.starts, A.indices, B.starts)] + [mask.starts.data.ptr if self.mode else 0]
+        sizes = np.int64(B.shape[0]), np.int64(self.columns)
+        limits = np.int32(self.mode), *sizes, np.int32(LOOKED_UP), np.int64(3 << TABLE - 2)
         blocks = min(BLOCKS, max(1, -(-self.rows * 8 // THREADS)))
         found = self.bound.data.ptr, np.int32(self.rows), totals.data.ptr
-        self.kernels["bound_rows"]((blocks,), (THREADS,), (*looked_at, *limits, *found))
-        total, self.longest = totals.get().tolist()
+        self.kernels["bound_rows"]((blocks,), (THREADS,), (*operands, *limits, *found))
+        total, self.longest, wrong = totals.get().tolist()
+        self.refused = wrong & (3 if self.ordered else 1)
         self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
+
+    def _checked(self, A: Matrix, found: int) -> Matrix:
+        """A with starts in 64 bits and indices in 32; the number at `found` says if it is well-formed."""
+        import cupy
+
+        (rows, columns), count, wide = A.shape, len(A.data), A.indices.itemsize == 8
+        starts, indices = cupy.empty(rows + 1, np.int64), cupy.empty(count, np.int32) if wide else A.indices
+        given = A.starts.data.ptr, np.int32(A.starts.itemsize == 8), A.indices.data.ptr, np.int32(wide), A.data.data.ptr
+        sizes = np.int32(rows), np.int64(count), np.int64(columns)
+        grid = (min(BLOCKS, rows * 8 // THREADS + 1),), (THREADS,)
+        self.kernels["check_rows"](*grid, (*given, *sizes, starts.data.ptr, indices.data.ptr, found))
+        return replace(A, starts=starts, indices=indices)
 
     def computed(self) -> tuple[Any, Any, Any]:
         import cupy

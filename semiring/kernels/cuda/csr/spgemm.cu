@@ -102,12 +102,39 @@ __device__ inline void each_product(
     }
 }
 
+// Row starts or indices in 64 or 32 bits.
+__device__ inline long long number(const void* at, int wide, long long i) {
+    return wide ? static_cast<const long long*>(at)[i] : static_cast<const int*>(at)[i];
+}
+
+// Check of a matrix as it came, eight threads per row: found |= 1 unless starts ascend from 0 to at most `count`, indices are
+// below `columns` and entries lie in the semiring's domain; |= 2 unless columns ascend within rows. starts_copy ← starts, from
+// 0 to `count` in any case; indices_copy ← indices, if they are in 64 bits.
+extern "C" __global__ __launch_bounds__(256) void check_rows(
+    const void* starts, int wide, const void* indices, int wide_indices, const T* a, int rows, long long count,
+    long long columns, long long* starts_copy, int* indices_copy, unsigned long long* found) {
+    const auto start = [&](long long i) { return min(max(number(starts, wide, i), 0LL), count + 1); };
+    bool wrong = false, mixed = false;
+    for (long long i = (blockIdx.x * 256LL + threadIdx.x) / 8; i <= rows; i += gridDim.x * 32LL) {
+        const long long from = start(i), to = i < rows ? start(i + 1) : from, end = min(to, count);
+        wrong |= to < from || to > count || (i == 0 && from > 0);
+        if (threadIdx.x % 8 == 0) starts_copy[i] = min(from, count);
+        for (long long p = from + threadIdx.x % 8; p < end; p += 8) {
+            const long long column = number(indices, wide_indices, p);
+            wrong |= (unsigned long long)column >= columns || outside(a[p]);
+            mixed |= p > from && column <= number(indices, wide_indices, p - 1);
+            if (wide_indices) indices_copy[p] = int(column);
+        }
+    }
+    if (wrong || mixed) atomicOr(found, wrong + 2ULL * mixed);
+}
+
 // Upper bound of keys per row of C, eight threads per row: products, at most columns; mode 1: the mask's entries, plus
 // products / `apart`, at most `most`, for time; mode 2: products plus the mask's. totals[0] += products, totals[1] ← longest
-// row.
+// row. Indices of A from `inner` on are skipped.
 extern "C" __global__ __launch_bounds__(256) void bound_rows(
     const long long* a_starts, const int* a_indices, const long long* b_starts, const long long* mask_starts, int mode,
-    long long columns, int apart, long long most, long long* bound, int rows, unsigned long long* totals) {
+    long long inner, long long columns, int apart, long long most, long long* bound, int rows, unsigned long long* totals) {
     __shared__ unsigned long long total, longest;
     if (threadIdx.x == 0) total = longest = 0;
     __syncthreads();
@@ -115,8 +142,10 @@ extern "C" __global__ __launch_bounds__(256) void bound_rows(
         const long long i = base + threadIdx.x / 8;
         long long sum = 0;
         if (i < rows)
-            for (long long p = a_starts[i] + threadIdx.x % 8; p < a_starts[i + 1]; p += 8)
-                sum += b_starts[a_indices[p] + 1] - b_starts[a_indices[p]];
+            for (long long p = a_starts[i] + threadIdx.x % 8; p < a_starts[i + 1]; p += 8) {
+                const unsigned k = a_indices[p];
+                if (k < inner) sum += b_starts[k + 1] - b_starts[k];
+            }
         for (int other = 4; other; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
         if (i >= rows || threadIdx.x % 8) continue;
         const long long masked = mode ? mask_starts[i + 1] - mask_starts[i] : 0;
