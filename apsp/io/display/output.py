@@ -67,6 +67,8 @@ def numbers(entries: np.ndarray, semiring: Semiring) -> np.ndarray:
     out = entries.astype(np.float64)
     for end, infinity in ends.items():
         out[entries == end] = infinity
+    if entries.dtype.itemsize < 8:
+        return out
     large = np.isfinite(out) & (np.abs(out) >= 2.0**53)
     if large.any() and any(int(out[k]) != int(entries[k]) for k in zip(*large.nonzero(), strict=True)):
         raise DTypeError(
