@@ -162,6 +162,7 @@ def test_scipy_agrees_over_plus_times(monkeypatch, narrow):
     """Rows counted first or not, in many parts."""
     monkeypatch.setattr(backend, "NARROW", narrow)
     monkeypatch.setattr(backend, "LEAST", 200)
+    monkeypatch.setattr(backend, "ALONE", 0)
     rng = np.random.default_rng(narrow)
     A = sp.random_array((300, 200), density=0.03, format="csr", rng=rng)
     B = sp.random_array((200, 250), density=0.03, format="csr", rng=rng)

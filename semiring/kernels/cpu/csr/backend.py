@@ -18,8 +18,8 @@ from ..processors import threads_of
 from ..sparse import hubs
 from . import entries, positions
 
-#: Parts of a product per thread, and least products per part.
-PARTS, LEAST = 8, 1 << 14
+#: Parts of a product per thread, least products per part, and most that one thread takes alone: about a millisecond.
+PARTS, LEAST, ALONE = 8, 1 << 14, 1 << 18
 HINT = "Multiply in parts, or give a mask."
 #: Most products per part: each may miss the cache, so that Ctrl-C is handled within a second.
 MOST = CALL >> 1
@@ -74,10 +74,10 @@ def cuts(
 ) -> list[tuple[int, int]]:
     """Row ranges (start, stop) of about equal work: `each` per entry, or product, before starts[row + 1].
 
-    About `parts` a thread; one of all rows for one thread.
+    About `parts` a thread; one of all rows for one thread, or for little work.
     """
     rows = len(starts) - 1
-    if threads == 1 and int(starts[-1]) * each + 4 * rows <= most:
+    if int(starts[-1]) * each + 4 * rows <= (most if threads == 1 else min(most, ALONE)):
         return [(0, rows)] if rows else []
     grain = max(1, rows >> 12)  # rows per unit of cutting
     units = np.minimum(np.arange(grain, rows + grain, grain), rows)
