@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -63,3 +64,38 @@ def test_quantities_of_matrices(cp, dtype):
         np.testing.assert_array_equal(there.table(some, some, of=of), here.table(some, some, of=of))
     path = there.path(0, 9)
     assert sum(metres[u, v] for u, v in itertools.pairwise(path)) == there.distance(0, 9, of="metres")
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_quantities_along_predecessors_stay_on_the_device(cp, dtype, on_device):
+    """Of weights without a unit, in pieces and whole; of quantities of any sign, against sums along paths."""
+    n, rng = 150, np.random.default_rng(4)
+    A = rng.random((n, n)).astype(np.float32)
+    A[rng.random((n, n)) < 0.9] = np.inf
+    A[n - 5 :, : n - 5] = np.inf
+    metres = (rng.random((n, n)) * 50 - 9).astype(dtype)
+    r = apsp.shortest_paths(cp.asarray(A), along={"metres": cp.asarray(metres) if on_device else metres})
+    assert "along predecessors" in r.plan.reason
+    expected, reached = np.full((n, n), np.inf), np.isfinite(r.table())
+    for u, v in np.argwhere(reached).tolist():
+        expected[u, v] = sum(metres[step].item() for step in itertools.pairwise(r.path(u, v)))
+    exact = np.testing.assert_array_equal if dtype == np.int64 else partial(np.testing.assert_allclose, rtol=1e-6)
+    exact(r.table(of="metres"), expected)
+    exact(r.table([3, 1, 140], [149, 0], of="metres"), expected[[3, 1, 140]][:, [149, 0]])
+    exact(r.distance(0, 9, of="metres"), expected[0, 9])
+    for labels, D in r.rows(range(5, 90), block=32, of="metres"):
+        assert isinstance(D, cp.ndarray)
+        exact(np.where(expected[labels] < np.inf, D.get(), np.inf), expected[labels])
+
+
+def test_quantities_of_a_network_are_unpacked_where_they_are(cp):
+    from apsp.generate import road_like
+
+    g = road_like(3000, seed=2)
+    metres = np.random.default_rng(5).integers(1, 5000, g.edge_count)
+    here, there = (apsp.shortest_paths(g, along={"m": metres}, engine="elimination", device=x) for x in ("cpu", "cuda"))
+    np.testing.assert_array_equal(there.table(of="m"), here.table(of="m"))
+    (_, D), (_, E) = (next(iter(r.rows(range(40), of="m"))) for r in (here, there))
+    assert isinstance(E, cp.ndarray)
+    np.testing.assert_array_equal(E.get(), D)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.devices import host, is_plain, module
 from semiring.host.errors import DomainError, ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Fields, Input
@@ -58,6 +59,8 @@ def rereadable(source: Input) -> Any:
 def quantities(source: Input, graph: Graph, along: Any, **reading: Any) -> dict[Any, np.ndarray]:
     """Quantities by name, int64 or float64, in the order of the graph's edges, or of shape (n, n) for a matrix.
 
+    CuPy arrays of a matrix stay on their device.
+
     `reading` are `columns`, `directed` and `format` of the source, which is read once for each name. Raises ShapeError,
     DTypeError, DomainError, ValueError or FormatError if one is not a number an edge.
 
@@ -90,9 +93,11 @@ def _quantity(source: Input, graph: Graph, name: Any, given: Any, reading: Field
         if not all(map(np.array_equal, read.ends, graph.ends)):
             raise ShapeError(f"along: {came(name)} must be of the edges that have a weight, got others. Pass an array.")
         return read.weights if read.weights is not None else np.ones(shape, np.int64)
-    values = numbers(given)
+    given = host(given) if is_plain(given) and (graph.rows is not None or given.dtype.kind in "bu") else given
+    kept = is_plain(given) and not isinstance(given, np.ndarray)
+    values = given.astype(np.float64 if given.dtype.kind == "f" else np.int64) if kept else numbers(given)
     if values.shape != shape:
         raise ShapeError(f"along: {came(name)} must be a number an edge, of shape {shape}, got {values.shape}.")
-    if np.isnan(values).any():
+    if bool(module(values).isnan(values).any()):
         raise DomainError(f"along: {came(name)} must be numbers, got NaN. Leave those edges out.")
     return values

@@ -22,6 +22,7 @@ from semiring.dense.cycles import Lengths
 from semiring.host.devices import host, module, to_device
 from semiring.host.errors import DomainError
 from semiring.host.memory import require
+from semiring.host.signals import load
 from semiring.host.spelling import came
 from semiring.host.types import Array, Fields, Label, Scalar
 from semiring.kernels.backend import device_of
@@ -52,10 +53,14 @@ class Word:
 
     def __call__(self, D: Array, *, overwrite: bool = False) -> Array:
         """The quantity, in its dtype, its ∞ for no path; perhaps in place of the lengths."""
-        xp = module(D)
-        out = D if overwrite and D.dtype == self.dtype else xp.empty(D.shape, self.dtype)
+        place = overwrite and D.dtype.itemsize == self.dtype.itemsize
+        out = D.view(self.dtype) if place else module(D).empty(D.shape, self.dtype)
+        if not isinstance(D, np.ndarray):
+            unpack = load("semiring.kernels.cuda.dense.lengths").unpack
+            unpack(D, out, no_path(D.dtype), no_path(self.dtype), self.shift, self.bits, self.unit)
+            return out
         with np.errstate(invalid="ignore"):
-            for part in dtypes.chunks(D.shape, TOGETHER if xp is np else max(1, D.size)):
+            for part in dtypes.chunks(D.shape, TOGETHER):
                 none = D[part] == no_path(D.dtype)
                 out[part] = self._of(D[part].astype(np.int64, copy=False))
                 if none.any():
@@ -131,7 +136,8 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         every = np.ones(graph.edge_count, np.int64)
     else:
         which = present(every)
-    parts, units = zip(*(whole(x[which], n, name) for name, x in {weight: every, **quantities}.items()), strict=True)
+    given = {weight: every, **{name: host(x) for name, x in quantities.items()}}
+    parts, units = zip(*(whole(x[which], n, name) for name, x in given.items()), strict=True)
     lows = [int(part.min(initial=0)) for part in parts]
     if few := [name for name, low in zip(quantities, lows[1:], strict=True) if low < 0]:
         raise DomainError(f"along: {came(few[0])} must be at least 0 to be packed, got {quantities[few[0]].min()}.")

@@ -20,7 +20,7 @@ from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
 from semiring.dense.routes import lengths
-from semiring.host.devices import host
+from semiring.host.devices import host, on_device, to_device
 from semiring.host.errors import DivergenceError
 from semiring.host.spelling import came, did_you_mean
 from semiring.host.types import Array, Blocks, Edges, Function, Scalar
@@ -29,6 +29,7 @@ from ...io.graph import Graph
 from ...io.graph.entries import is_boolean, present
 from ...io.graph.reweighted import weighted
 from ...road.engines.base import Engine, placed
+from ...road.engines.dense import Dense
 from ...road.engines.part import Limit, Part, as_limit
 from ...road.packing import WIDE, Word, carrying, no_path
 from ...road.question import Question
@@ -63,9 +64,13 @@ class Unpacked(Engine):
         every = self.engine.all_pairs
         return self if every is self.engine else Unpacked(every, self.word)
 
-    column, table = map(_word_of, ("column", "table"))
+    column = _word_of("column")
     entries, block = (_word_of(name, overwrite=True) for name in ("entries", "block"))  # new memory
     rows, panels = map(_words_of, ("rows", "panels"))
+
+    def table(self) -> Array:
+        new = self.engine.device != "cpu" and not self.engine.stored  # few searched rows are kept on the host
+        return self.word(self.engine.table(), overwrite=new)
 
     def entry(self, i: int, j: int) -> Scalar:
         return self.word.entry(self.engine.entry(i, j))
@@ -90,29 +95,41 @@ class Summed(Engine):
             starts, heads, which = along.arcs
             self.arcs = starts, heads, values[which]
         self.within = None if r.engine.limit is None else Limit(r.engine.limit, r.semiring, r.dtype)
+        on_device = self.fresh and self.arcs is None and self.within is None
+        self.device = self.trees.engine.device if on_device else "cpu"
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
+        if self.device != "cpu":
+            yield from Dense(self.table()).rows(wanted, block)
+            return
         trees = self.trees
         whole = trees.complete or (self.fresh and 8 * len(wanted) >= trees.graph.n)
         for sources, D in trees.engine.rows(wanted, block):
             yield sources, self._sums(sources, host(trees.predecessors)[sources] if whole else trees.of(sources, D))
 
     def _sums(self, sources: np.ndarray, P: np.ndarray) -> np.ndarray:
-        matrix = self.values if self.arcs is None else None
+        matrix = to_device(self.values, self.device) if self.arcs is None else None
         L = lengths(get("min_plus"), P, sources, self.dtype, A=matrix, edges=self.arcs)
         if self.within is not None:
             near = self.weighed.block(sources, np.arange(self.shape[1]))
             L[self.within(near) != near] = no_path(self.dtype)
         return L
 
-    def _all(self) -> np.ndarray:
-        return self._sums(np.arange(self.shape[0]), host(self.trees.predecessors)) if self.fresh else super()._all()
+    def _all(self) -> Array:
+        """Sums of all paths, on the device of the predecessors of a matrix."""
+        if not self.fresh:
+            return super()._all()
+        P = to_device(self.trees.predecessors, self.device)
+        with on_device(P):
+            return self._sums(np.arange(self.shape[0]), P)
 
     def column(self, j: int) -> np.ndarray:
         return self.block(np.arange(self.shape[0]), np.array([j]))[:, 0]
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Rows, one block after the other: a column depends on every row."""
+        if self.device != "cpu":
+            return Dense(self.table()).block(i, j)
         out = np.empty((len(i), len(j)), self.dtype)
         for here, D in placed(self.rows(i)):
             np.take(D, j, axis=1, out=out[here], mode="clip")
@@ -127,7 +144,7 @@ class Summed(Engine):
         for place, path in zip(np.ndindex(i.shape), np.split(vertices, starts[1:-1]), strict=True):
             if len(path):
                 edges = (path[:-1], path[1:]) if self.arcs is None else self.along.along(path.tolist())
-                out[place] = sum(self.values[edges], self.dtype.type(0))
+                out[place] = sum(host(self.values[edges]), self.dtype.type(0))
         if self.within is not None:
             near = self.weighed.entries(i, j)
             out[self.within(near) != near] = no_path(self.dtype)
@@ -186,7 +203,7 @@ class Along:
             return r
         if word is None:
             values = self.quantities[name]
-            if shown and self.graph.n * dtypes.largest_finite(values) < 2.0**53:
+            if shown and values.dtype.kind != "f" and self.graph.n * dtypes.largest_finite(values) < 2.0**53:
                 values = values.astype(np.float64, copy=False)
             i, j = (np.arange(size) for size in r.engine.shape)
             engine: Engine = Summed(r, self, values)

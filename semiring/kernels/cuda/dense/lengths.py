@@ -63,6 +63,28 @@ def _each(
     _function(entry, *kind, device)((blocks,), (THREADS,), arguments)
 
 
+def unpack(D: Array, out: Array, none: Any, lost: Any, shift: int, bits: int, unit: tuple[float, int]) -> None:
+    """out ← multiples of a unit, a quotient, in `bits` above `shift` of D, or in all above; D may be `out`.
+
+    `lost` where D is `none`.
+    """
+    mask = (1 << bits) - 1 if bits else -1
+    _unpacking()(D, none, lost, np.int64(shift), np.int64(mask), float(unit[0]), float(unit[1]), out)
+
+
+@cache
+def _unpacking() -> Any:
+    import cupy
+
+    return cupy.ElementwiseKernel(
+        "T x, T none, U lost, int64 shift, int64 mask, float64 unit, float64 parts",
+        "U y",
+        "const long long k = (long long)x >> shift & mask;"
+        "y = x == none ? lost : unit == 1 && parts == 1 ? U(k) : U(k * unit / parts);",
+        "unpack",
+    )
+
+
 def potentials(A: Array, sign: int, floor: int, passes: int) -> tuple[Any, int] | None:
     """Potentials h(j), the length of the shortest walk to j, at most 0, of a square CuPy matrix; and the least h.
 
