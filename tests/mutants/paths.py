@@ -246,8 +246,8 @@ MUTANTS = [
     Mutant(
         "along-what-is-stored-overwritten",
         "apsp/answers/result/along.py",
-        'column, table = map(_word_of, ("column", "table"))',
-        'column, table = (_word_of(name, overwrite=True) for name in ("column", "table"))',
+        'new = self.engine.device != "cpu" and not self.engine.stored',
+        "new = not self.engine.stored",
         "tests/test_along.py::test_what_is_unpacked_stays_packed",
         "A quantity takes the place of the lengths that it was found in.",
     ),
