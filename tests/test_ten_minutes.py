@@ -484,3 +484,38 @@ def test_columns_are_completed(tmp_path):
     assert offered(["convert", str(path), "r.gr", "--weight"], "l") == ["length"]
     assert offered(["solve", str(path), "--columns"], "from,t") == ["from,to", "from,time"]
     assert offered(["solve", "--weight"], "l") == []
+
+
+#: DOT, and its edges with their weights.
+DOTS = {
+    "of a cluster": ("digraph { subgraph cluster_0 { A -> B [weight=4] } B -> C [weight=7] }", {"AB": 4, "BC": 7}),
+    "with a default": ("digraph { edge [weight=4]; A -> B; B -> C [weight=7] }", {"AB": 4, "BC": 7}),
+    "with a default from there on": ("graph { A -- B [weight=1]; edge [weight=2]; B -- C }", {"AB": 1, "BC": 2}),
+    "a default within": ("digraph { subgraph s { edge [len=3]; A -> B } B -> C [len=2] }", {"AB": 3, "BC": 2}),
+    "with ports": ('digraph { A:out:n -> "B":in [len=4]; B:out -> C [len=7] }', {"AB": 4, "BC": 7}),
+    "between subgraphs": (
+        "digraph { {A; B} -> subgraph s {C; D} [len=2] }",
+        dict.fromkeys(("AC", "AD", "BC", "BD"), 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOTS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
+def test_no_edge_of_a_drawing_is_lost(name):
+    pytest.importorskip("pydot")
+    text, edges = DOTS[name]
+    g = read(io.StringIO(text), format="dot")
+    tails, heads, weights = g.edges()
+    found = {g.labels[u] + g.labels[v]: w for u, v, w in zip(tails, heads, weights.tolist(), strict=True) if u < v}
+    assert found == edges
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
+def test_what_a_drawing_leaves_open_is_refused():
+    pytest.importorskip("pydot")
+    with pytest.raises(FormatError, match="DOT with one graph, got '2 graphs'"):
+        read(io.StringIO("digraph { A -> B }\ndigraph { C -> D }\n"), format="dot")
+    with pytest.raises(FormatError, match="an edge within an end of another"):
+        read(io.StringIO("digraph { A -> subgraph s { B -> C } }"), format="dot")
+    assert list(read(io.StringIO('digraph { "a:b" -> "c\\"d"; Z }\r\n'), format="dot").labels) == ["a:b", 'c"d', "Z"]
