@@ -519,3 +519,27 @@ def test_what_a_drawing_leaves_open_is_refused():
     with pytest.raises(FormatError, match="an edge within an end of another"):
         read(io.StringIO("digraph { A -> subgraph s { B -> C } }"), format="dot")
     assert list(read(io.StringIO('digraph { "a:b" -> "c\\"d"; Z }\r\n'), format="dot").labels) == ["a:b", 'c"d', "Z"]
+
+
+def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):
+    for data in (
+        {"A": [["B", 4]], "B": [["C", 7]]},
+        {"A": [{"node": "B", "weight": 4}]},
+        {"A": [None]},
+        {"columns": ["from", "to"], "index": [0], "data": [["A", "B"]]},
+        {"elements": [{"data": {"id": "A"}}, {"data": {"source": "A", "target": "B", "weight": 4}}]},
+    ):
+        with pytest.raises(FormatError, match=r"where a vertex must be; weights are \{u: \{v: weight\}\}"):
+            read(io.StringIO(json.dumps(data)), format="json")
+    path = tmp_path / "g.json"
+    for edges in (
+        [{"key": "1", "source": "A", "target": "B", "attributes": {"weight": 4}}],  # graphology, of sigma.js
+        [{"from": "A", "to": "B", "value": 4}],  # vis.js
+    ):
+        path.write_text(json.dumps({"nodes": [{"id": "A"}, {"id": "B"}], "edges": edges}))
+        with pytest.raises(FormatError, match="source, target and weight side by side") as caught:
+            read(path)
+        call = str(caught.value).partition("Say ")[2].rstrip(".")
+        with path.open() as file:
+            names = {"apsp": apsp, "json": json, "open": lambda name, file=file: file}
+            assert shortest_paths(eval(call, names)).distance("A", "B") == 4
