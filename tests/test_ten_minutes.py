@@ -543,3 +543,15 @@ def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):
         with path.open() as file:
             names = {"apsp": apsp, "json": json, "open": lambda name, file=file: file}
             assert shortest_paths(eval(call, names)).distance("A", "B") == 4
+
+
+@pytest.mark.parametrize("call", [as_graph, shortest_paths, transitive_closure])
+def test_a_text_is_no_truth_value(call):
+    for word in ("no", "false", ""):
+        with pytest.raises(ValueError, match=rf"directed and unweighted must be True or False, got '{word}' and"):
+            call(EDGES, directed=word)
+        with pytest.raises(ValueError, match=rf"must be True or False, got None and '{word}'\."):
+            call(EDGES, unweighted=word)
+    with pytest.raises(ValueError, match="directed must be True or False, got 'no'"):
+        read(io.StringIO("from,to\nA,B\n"), directed="no")
+    assert not as_graph(EDGES, directed=np.False_).directed
