@@ -566,3 +566,34 @@ def test_an_edge_is_added_or_removed_by_true_or_false():
         assert not t.update({("A", "B"): value}).reaches("A", "B")
     for value in (True, 1, np.True_):
         assert t.update({("C", "A"): value}).reaches("C", "B")
+
+
+def test_numbers_and_their_texts_are_no_two_vertices_of_a_table():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"from": ["1", "2"], "to": [2, 3], "km": [4, 7]})
+    for wrong in (table, table.astype({"to": float})):
+        with pytest.raises(FormatError, match=r"one type, got '2' as a text and as a number") as caught:
+            shortest_paths(wrong)
+    way = re.search(r"as by (table\.astype.*\))\.", str(caught.value))[1]
+    assert shortest_paths(eval(way)).distance(1, 3) == 11
+    assert as_graph(pd.DataFrame({"from": ["Ann"], "to": [2], "km": [4]})).labels[1] == 2
+    polars = pytest.importorskip("polars")
+    with pytest.raises(FormatError, match=r"Make numbers of the column 'from'\."):
+        shortest_paths(polars.DataFrame(table.to_dict("list")))
+
+
+def test_tables_of_other_shapes_have_a_way_out_that_works():
+    pd = pytest.importorskip("pandas")
+    listed = pd.DataFrame(EDGES, columns=["from", "to", "km"])
+    indexed = listed.set_index(["from", "to"])
+    for table in (indexed, listed.set_index("from"), indexed.km.unstack()):
+        with pytest.raises(FormatError, match="must name the ends of edges by columns, or rows as columns") as caught:
+            shortest_paths(table)
+        way = re.search(r"Pass (table\S+\(\))", str(caught.value))[1]
+        assert shortest_paths(eval(way)).distance("A", "C") == 11
+    table = pd.DataFrame({"A": [0, 9.0], "B": [4.0, 0]})
+    with pytest.raises(FormatError, match=r"got columns 'A', 'B'\. Pass table\.to_numpy\(\).*columns=\(FROM"):
+        shortest_paths(table)
+    assert shortest_paths(table.to_numpy()).distance(0, 1) == 4
+    with pytest.raises(FormatError, match=r"Say columns=\(FROM, TO, WEIGHT\)"):
+        shortest_paths(pd.DataFrame({"von": ["A"], "nach": ["B"], "km": [4]}))
