@@ -1,7 +1,9 @@
 """The first ten minutes: graphs as people have them, each with its value, and mistakes, each with its line."""
 
+import bz2
 import io
 import json
+import lzma
 import re
 import zipfile
 from importlib.util import find_spec
@@ -597,3 +599,56 @@ def test_tables_of_other_shapes_have_a_way_out_that_works():
     assert shortest_paths(table.to_numpy()).distance(0, 1) == 4
     with pytest.raises(FormatError, match=r"Say columns=\(FROM, TO, WEIGHT\)"):
         shortest_paths(pd.DataFrame({"von": ["A"], "nach": ["B"], "km": [4]}))
+
+
+def test_packed_files_and_lists_of_neighbours_are_named_with_a_way_out_that_works(tmp_path):
+    table = b"from,to,km\nA,B,4\nB,C,7\n"
+    names = {"apsp": apsp, "bz2": bz2, "lzma": lzma, "networkx": nx}
+    for name, data in (
+        ("e.csv.bz2", bz2.compress(table)),
+        ("e.csv.xz", lzma.compress(table)),
+        ("e", bz2.compress(table)),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(FormatError, match="must hold one graph as text or numbers, got a packed one") as caught:
+            read(tmp_path / name)
+        call = str(caught.value).partition("Say ")[2].rstrip(".")
+        assert shortest_paths(eval(call, names)).distance("A", "C") == 11
+    ring = nx.DiGraph([("A", "B"), ("B", "C"), ("C", "A")])
+    nx.write_adjlist(ring, tmp_path / "ring.adjlist")
+    nx.write_sparse6(nx.cycle_graph(7), tmp_path / "ring.s6")
+    for name, pair, distance in (("ring.adjlist", "AC", 2), ("ring.s6", (0, 3), 3)):
+        with pytest.raises(FormatError, match="networkx") as caught:
+            read(tmp_path / name)
+        call = str(caught.value).partition("Say ")[2].partition(", networkx.Graph where")[0].rstrip(".")
+        assert shortest_paths(eval(call, names)).distance(*pair) == distance
+    with pytest.raises(IsADirectoryError, match="Name a file"):
+        read(tmp_path)
+    (tmp_path / "e.csv").write_bytes(table)
+    with pytest.raises(IsADirectoryError, match=re.escape(f"Say apsp.read({str(tmp_path / 'e.csv')!r})")):
+        read(tmp_path)
+    with pytest.raises(TypeError, match="read: a path or an open file is required, got int"):
+        read(5)
+
+
+def test_arrays_of_objects_masks_sets_and_blanks_have_a_way_out_that_works():
+    def way(source, words):
+        with pytest.raises((apsp.DTypeError, FormatError), match=words) as caught:
+            shortest_paths(source)
+        return str(caught.value)
+
+    edges = np.array([("A", "B", 4), ("B", "C", 7)], object)
+    assert r"pass list(map(tuple, edges))." in way(edges, "Edges are tuples")
+    assert shortest_paths(list(map(tuple, edges))).distance("A", "C") == 11
+    assert "with directed=False, as a set has no order" in way([{"A", "B"}], "Edges are tuples")
+    A = np.array([[0, 4], [np.inf, 0]], object)
+    assert "Say A.astype(float)." in way(A, "got dtype object")
+    assert shortest_paths(A.astype(float)).distance(0, 1) == 4
+    A = np.ma.masked_equal([[0, 4, 9], [9, 0, 7], [9, 9, 0]], 9)
+    call = way(A, "got a masked one").partition("Fill it: ")[2].rstrip(".")
+    assert shortest_paths(eval(call, {"A": A, "numpy": np})).distance(0, 2) == 11
+    assert "Write yes or no where it is blank." in way(
+        frame(u=["A"], v=["B"], km=[4], oneway=[None]), "'oneway' must say of each edge"
+    )
+    with pytest.raises(FormatError, match=r"got '-' in the column 'A'\. No edge is a blank cell, or inf"):
+        read(io.StringIO(",A,B\nA,0,4\nB,-,0\n"))
