@@ -1,7 +1,9 @@
 """The first ten minutes: graphs as people have them, each with its value, and mistakes, each with its line."""
 
+import bz2
 import io
 import json
+import lzma
 import re
 import zipfile
 from importlib.util import find_spec
@@ -484,3 +486,169 @@ def test_columns_are_completed(tmp_path):
     assert offered(["convert", str(path), "r.gr", "--weight"], "l") == ["length"]
     assert offered(["solve", str(path), "--columns"], "from,t") == ["from,to", "from,time"]
     assert offered(["solve", "--weight"], "l") == []
+
+
+#: DOT, and its edges with their weights.
+DOTS = {
+    "of a cluster": ("digraph { subgraph cluster_0 { A -> B [weight=4] } B -> C [weight=7] }", {"AB": 4, "BC": 7}),
+    "with a default": ("digraph { edge [weight=4]; A -> B; B -> C [weight=7] }", {"AB": 4, "BC": 7}),
+    "with a default from there on": ("graph { A -- B [weight=1]; edge [weight=2]; B -- C }", {"AB": 1, "BC": 2}),
+    "a default within": ("digraph { subgraph s { edge [len=3]; A -> B } B -> C [len=2] }", {"AB": 3, "BC": 2}),
+    "with ports": ('digraph { A:out:n -> "B":in [len=4]; B:out -> C [len=7] }', {"AB": 4, "BC": 7}),
+    "between subgraphs": (
+        "digraph { {A; B} -> subgraph s {C; D} [len=2] }",
+        dict.fromkeys(("AC", "AD", "BC", "BD"), 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOTS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
+def test_no_edge_of_a_drawing_is_lost(name):
+    pytest.importorskip("pydot")
+    text, edges = DOTS[name]
+    g = read(io.StringIO(text), format="dot")
+    tails, heads, weights = g.edges()
+    found = {g.labels[u] + g.labels[v]: w for u, v, w in zip(tails, heads, weights.tolist(), strict=True) if u < v}
+    assert found == edges
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
+def test_what_a_drawing_leaves_open_is_refused():
+    pytest.importorskip("pydot")
+    with pytest.raises(FormatError, match="DOT with one graph, got '2 graphs'"):
+        read(io.StringIO("digraph { A -> B }\ndigraph { C -> D }\n"), format="dot")
+    with pytest.raises(FormatError, match="an edge within an end of another"):
+        read(io.StringIO("digraph { A -> subgraph s { B -> C } }"), format="dot")
+    assert list(read(io.StringIO('digraph { "a:b" -> "c\\"d"; Z }\r\n'), format="dot").labels) == ["a:b", 'c"d', "Z"]
+
+
+def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):
+    for data in (
+        {"A": [["B", 4]], "B": [["C", 7]]},
+        {"A": [{"node": "B", "weight": 4}]},
+        {"A": [None]},
+        {"columns": ["from", "to"], "index": [0], "data": [["A", "B"]]},
+        {"elements": [{"data": {"id": "A"}}, {"data": {"source": "A", "target": "B", "weight": 4}}]},
+    ):
+        with pytest.raises(FormatError, match=r"where a vertex must be; weights are \{u: \{v: weight\}\}"):
+            read(io.StringIO(json.dumps(data)), format="json")
+    path = tmp_path / "g.json"
+    for edges in (
+        [{"key": "1", "source": "A", "target": "B", "attributes": {"weight": 4}}],  # graphology, of sigma.js
+        [{"from": "A", "to": "B", "value": 4}],  # vis.js
+    ):
+        path.write_text(json.dumps({"nodes": [{"id": "A"}, {"id": "B"}], "edges": edges}))
+        with pytest.raises(FormatError, match="source, target and weight side by side") as caught:
+            read(path)
+        call = str(caught.value).partition("Say ")[2].rstrip(".")
+        with path.open() as file:
+            names = {"apsp": apsp, "json": json, "open": lambda name, file=file: file}
+            assert shortest_paths(eval(call, names)).distance("A", "B") == 4
+
+
+@pytest.mark.parametrize("call", [as_graph, shortest_paths, transitive_closure])
+def test_a_text_is_no_truth_value(call):
+    for word in ("no", "false", ""):
+        with pytest.raises(ValueError, match=rf"directed and unweighted must be True or False, got '{word}' and"):
+            call(EDGES, directed=word)
+        with pytest.raises(ValueError, match=rf"must be True or False, got None and '{word}'\."):
+            call(EDGES, unweighted=word)
+    with pytest.raises(ValueError, match="directed must be True or False, got 'no'"):
+        read(io.StringIO("from,to\nA,B\n"), directed="no")
+    assert not as_graph(EDGES, directed=np.False_).directed
+
+
+def test_an_edge_is_added_or_removed_by_true_or_false():
+    t = transitive_closure(EDGES)
+    for value in ("no", float("nan"), np.inf, 4, None, "True"):
+        with pytest.raises(apsp.DTypeError, match=r"must be True, .* or False, .*for \('A', 'B'\)\..*Result\.update"):
+            t.update({("A", "B"): value})
+    for value in (False, 0, np.False_):
+        assert not t.update({("A", "B"): value}).reaches("A", "B")
+    for value in (True, 1, np.True_):
+        assert t.update({("C", "A"): value}).reaches("C", "B")
+
+
+def test_numbers_and_their_texts_are_no_two_vertices_of_a_table():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"from": ["1", "2"], "to": [2, 3], "km": [4, 7]})
+    for wrong in (table, table.astype({"to": float})):
+        with pytest.raises(FormatError, match=r"one type, got '2' as a text and as a number") as caught:
+            shortest_paths(wrong)
+    way = re.search(r"as by (table\.astype.*\))\.", str(caught.value))[1]
+    assert shortest_paths(eval(way)).distance(1, 3) == 11
+    assert as_graph(pd.DataFrame({"from": ["Ann"], "to": [2], "km": [4]})).labels[1] == 2
+    polars = pytest.importorskip("polars")
+    with pytest.raises(FormatError, match=r"Make numbers of the column 'from'\."):
+        shortest_paths(polars.DataFrame(table.to_dict("list")))
+
+
+def test_tables_of_other_shapes_have_a_way_out_that_works():
+    pd = pytest.importorskip("pandas")
+    listed = pd.DataFrame(EDGES, columns=["from", "to", "km"])
+    indexed = listed.set_index(["from", "to"])
+    for table in (indexed, listed.set_index("from"), indexed.km.unstack()):
+        with pytest.raises(FormatError, match="must name the ends of edges by columns, or rows as columns") as caught:
+            shortest_paths(table)
+        way = re.search(r"Pass (table\S+\(\))", str(caught.value))[1]
+        assert shortest_paths(eval(way)).distance("A", "C") == 11
+    table = pd.DataFrame({"A": [0, 9.0], "B": [4.0, 0]})
+    with pytest.raises(FormatError, match=r"got columns 'A', 'B'\. Pass table\.to_numpy\(\).*columns=\(FROM"):
+        shortest_paths(table)
+    assert shortest_paths(table.to_numpy()).distance(0, 1) == 4
+    with pytest.raises(FormatError, match=r"Say columns=\(FROM, TO, WEIGHT\)"):
+        shortest_paths(pd.DataFrame({"von": ["A"], "nach": ["B"], "km": [4]}))
+
+
+def test_packed_files_and_lists_of_neighbours_are_named_with_a_way_out_that_works(tmp_path):
+    table = b"from,to,km\nA,B,4\nB,C,7\n"
+    names = {"apsp": apsp, "bz2": bz2, "lzma": lzma, "networkx": nx}
+    for name, data in (
+        ("e.csv.bz2", bz2.compress(table)),
+        ("e.csv.xz", lzma.compress(table)),
+        ("e", bz2.compress(table)),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(FormatError, match="must hold one graph as text or numbers, got a packed one") as caught:
+            read(tmp_path / name)
+        call = str(caught.value).partition("Say ")[2].rstrip(".")
+        assert shortest_paths(eval(call, names)).distance("A", "C") == 11
+    ring = nx.DiGraph([("A", "B"), ("B", "C"), ("C", "A")])
+    nx.write_adjlist(ring, tmp_path / "ring.adjlist")
+    nx.write_sparse6(nx.cycle_graph(7), tmp_path / "ring.s6")
+    for name, pair, distance in (("ring.adjlist", "AC", 2), ("ring.s6", (0, 3), 3)):
+        with pytest.raises(FormatError, match="networkx") as caught:
+            read(tmp_path / name)
+        call = str(caught.value).partition("Say ")[2].partition(", networkx.Graph where")[0].rstrip(".")
+        assert shortest_paths(eval(call, names)).distance(*pair) == distance
+    with pytest.raises(IsADirectoryError, match="Name a file"):
+        read(tmp_path)
+    (tmp_path / "e.csv").write_bytes(table)
+    with pytest.raises(IsADirectoryError, match=re.escape(f"Say apsp.read({str(tmp_path / 'e.csv')!r})")):
+        read(tmp_path)
+    with pytest.raises(TypeError, match="read: a path or an open file is required, got int"):
+        read(5)
+
+
+def test_arrays_of_objects_masks_sets_and_blanks_have_a_way_out_that_works():
+    def way(source, words):
+        with pytest.raises((apsp.DTypeError, FormatError), match=words) as caught:
+            shortest_paths(source)
+        return str(caught.value)
+
+    edges = np.array([("A", "B", 4), ("B", "C", 7)], object)
+    assert r"pass list(map(tuple, edges))." in way(edges, "Edges are tuples")
+    assert shortest_paths(list(map(tuple, edges))).distance("A", "C") == 11
+    assert "with directed=False, as a set has no order" in way([{"A", "B"}], "Edges are tuples")
+    A = np.array([[0, 4], [np.inf, 0]], object)
+    assert "Say A.astype(float)." in way(A, "got dtype object")
+    assert shortest_paths(A.astype(float)).distance(0, 1) == 4
+    A = np.ma.masked_equal([[0, 4, 9], [9, 0, 7], [9, 9, 0]], 9)
+    call = way(A, "got a masked one").partition("Fill it: ")[2].rstrip(".")
+    assert shortest_paths(eval(call, {"A": A, "numpy": np})).distance(0, 2) == 11
+    assert "Write yes or no where it is blank." in way(
+        frame(u=["A"], v=["B"], km=[4], oneway=[None]), "'oneway' must say of each edge"
+    )
+    with pytest.raises(FormatError, match=r"got '-' in the column 'A'\. No edge is a blank cell, or inf"):
+        read(io.StringIO(",A,B\nA,0,4\nB,-,0\n"))

@@ -160,7 +160,7 @@ class Demand:
         none, shape = np.empty(0, np.int64), (len(sources), len(targets))
         demand = np.asarray(demand) if isinstance(demand, memoryview) else demand
         if isinstance(demand, np.ndarray) or is_plain(demand):
-            refuse_masked(demand, where="flows", zero="0")
+            refuse_masked(demand, where="flows", way="A.filled(0)")
             if demand.shape != shape:
                 raise ShapeError(
                     f"flows: demand must have a row a source and a column a target, shape {shape}, got {demand.shape}. "

@@ -19,6 +19,7 @@ from semiring.host.devices import host
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.types import Array, Blocks, Label, Scalar
 
+from ..road.log import Watch
 from .totals import FarthestPair, Totals
 
 if TYPE_CHECKING:
@@ -110,6 +111,15 @@ def _blocks(D: Array) -> Blocks:
     return ((np.arange(start, min(start + rows, len(D))), D[start : start + rows]) for start in range(0, len(D), rows))
 
 
+def _watched(blocks: Blocks, watch: Watch) -> Blocks:
+    """The blocks; each is reported when the next is asked for."""
+    done = 0
+    for rows, D in blocks:
+        yield rows, D
+        done += len(rows)
+        watch(done)
+
+
 def _where(farthest: Array, which: str) -> Array:
     return (farthest == getattr(farthest, which)()).nonzero()[0]
 
@@ -134,7 +144,8 @@ class Measured:
             if engine.shape != (n, n):
                 raise ShapeError(f"{where}: all pairs are needed, got a result of shape {engine.shape} for n = {n}.")
             blocks = _blocks(engine.table()) if engine.in_memory else engine.rows(np.arange(n))
-            cached = vars(self)["_totals"] = Totals.of(blocks, n, engine.dtype)
+            watched = _watched(blocks, Watch(f"{where}: {n} × {n} distances", n, None))
+            cached = vars(self)["_totals"] = Totals.of(watched, n, engine.dtype)
         totals: Totals = cached
         return totals if apart else totals.connected(where, (self.sources, self.targets))
 

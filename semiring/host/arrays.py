@@ -75,10 +75,10 @@ class Taken(NamedTuple):
         return back
 
 
-def refuse_masked(source: Array, *, where: str, zero: str = "zero") -> None:
-    """Raise DTypeError for a masked array, whose mask would be lost; `zero` is a suggested fill value."""
+def refuse_masked(source: Array, *, where: str, way: str = "A.astype(float).filled(numpy.inf)") -> None:
+    """Raise DTypeError for a masked array, whose mask would be lost; `way` fills it, by default for min_plus."""
     if isinstance(source, np.ma.MaskedArray):
-        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled({zero}).")
+        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: {way}.")
 
 
 def take_in(source: Array, *, where: str) -> Taken:
@@ -110,7 +110,8 @@ def take_in(source: Array, *, where: str) -> Taken:
     except Exception as error:  # any error of the other library
         raise _not_exported(source, error, where) from error
     if array.dtype.kind not in "biuf":
-        raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.")
+        way = " Say A.astype(float)." if array.dtype == object else ""
+        raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.{way}")
     return Taken(array, source, made)
 
 

@@ -384,8 +384,8 @@ class Reachability:
 
         Raises
         ------
-        VertexError, ShapeError
-            If a key is no pair of labels; if both ways of an undirected edge differ.
+        VertexError, DTypeError, ShapeError
+            If a key is no pair of labels, a value not True or False; if both ways of an undirected edge differ.
         ValueError, MemoryNeeded
             If the answer was loaded from a file, which has no edges; if it does not fit a second time.
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from semiring.algebra.catalog import lor_land
 from semiring.dense.bits import BitMatrix
+from semiring.host.errors import DTypeError
+from semiring.host.spelling import came
 from semiring.host.types import Array, Label
 
 from ...io.graph import Graph
@@ -28,7 +30,14 @@ if TYPE_CHECKING:
 
 def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label], Any]) -> Reachability:
     """The answer for its `graph` after changes {(u, v): whether there is an edge}."""
-    start, there = perf_counter(), np.array([bool(kept) for kept in changes.values()], bool)
+    start = perf_counter()
+    for ends, kept in changes.items():
+        if not isinstance(kept, (bool, np.bool_)) and kept not in (0, 1):
+            raise DTypeError(
+                f"update: an edge must be True, where it is added, or False, where removed, got {came(kept)} for "
+                f"{came(ends)}. Weights change by Result.update."
+            )
+    there = np.array([bool(kept) for kept in changes.values()], bool)
     tails, heads, _ = changes_of(graph, dict(zip(changes, there.astype(int).tolist(), strict=True)))
     if graph.dense is None:
         after = _listed(graph, tails, heads, there)

@@ -1,4 +1,4 @@
-"""DOT, the language of Graphviz, read by pydot through NetworkX. Vertices are named by their ids."""
+"""DOT, the language of Graphviz, read by pydot. Vertices are named by their ids, without ports."""
 
 from __future__ import annotations
 
@@ -6,25 +6,61 @@ import re
 from types import ModuleType
 from typing import IO, Any
 
+from semiring.host.types import Fields, Input
+
 from .base import Format
 from .through_networkx import reader
 
 #: `graph {` or `digraph name {`, below comments.
 sniff = re.compile(rb"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?:strict\s+)?(?:di)?graph\b[^\n{]*\{", re.DOTALL).match
+#: A name, quoted or plain, before the port that may follow it.
+_NAME = re.compile(r'("(?:\\.|[^"\\])*"|<.*>|[^:]*)', re.DOTALL)
 
 
 def parse(networkx: ModuleType, pydot: ModuleType, file: IO[bytes]) -> Any:
-    """A graph whose names and values have no quotes, without the line ends that pydot takes for nodes."""
-    (found,) = pydot.graph_from_dot_data(file.read().decode())
-    graph = networkx.relabel_nodes(networkx.nx_pydot.from_pydot(found), _plain)
-    graph.remove_nodes_from(["\\n", "\\r\\n"])
-    for *_, data in graph.edges(data=True):
-        data.update({name: _plain(value) for name, value in data.items()})
+    """The graph with the edges of its subgraphs and their defaults, which NetworkX's own conversion drops."""
+    found = pydot.graph_from_dot_data(file.read().decode()) or []
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} graphs")
+    part = found[0].obj_dict
+    kind = "DiGraph" if part["type"] == "digraph" else "Graph"
+    graph = getattr(networkx, kind if part["strict"] else f"Multi{kind}")()
+    _walk(part, graph, {})
     return graph
 
 
+def _walk(part: Fields, graph: Input, defaults: Fields, *, ends: bool = False) -> list[str]:
+    """Add the nodes and edges of a graph or subgraph in the order of the text; the nodes, which `ends` alone holds."""
+    held = []
+    items = (item for kind in ("nodes", "edges", "subgraphs") for group in part[kind].values() for item in group)
+    for item in sorted(items, key=lambda item: int(item["sequence"])):
+        if item["type"] == "edge" and ends:
+            raise ValueError("an edge within an end of another")
+        if item["type"] == "edge":
+            tails, heads = (
+                [_plain(x)] if isinstance(x, str) else _walk(x, graph, {}, ends=True) for x in item["points"]
+            )
+            data = {name: _plain(value) for name, value in {**defaults, **item["attributes"]}.items()}
+            graph.add_edges_from((u, v, data) for u in tails for v in heads)
+            held += [*tails, *heads]
+        elif item["type"] == "subgraph":
+            held += _walk(item, graph, defaults, ends=ends)
+        elif item["name"] == "edge":
+            defaults = {**defaults, **item["attributes"]}
+        elif item["name"] not in ("node", "graph", *_LINE_ENDS):
+            held.append(_plain(item["name"]))
+            graph.add_node(held[-1], **{name: _plain(value) for name, value in item["attributes"].items()})
+    return held
+
+
+#: What pydot takes for nodes.
+_LINE_ENDS = ('"\\n"', '"\\r\\n"')
+
+
 def _plain(text: str) -> str:
-    return text[1:-1].replace('\\"', '"') if text[0] == text[-1] == '"' else text
+    """A name or value without quotes and port."""
+    name = _NAME.match(text)[0]  # type: ignore[index] # it matches anything
+    return name[1:-1].replace('\\"', '"') if name[:1] == '"' else name
 
 
 read = reader(parse, "DOT with one graph", "pydot")

@@ -23,8 +23,16 @@ _WAYS = {
         "packed OpenStreetMap data",
         "`osmium cat {0} -o area.osm` in a shell, then osmnx.graph_from_xml('area.osm')",
     ),
+    ".adjlist": (
+        "an adjacency list of NetworkX",
+        "apsp.as_graph(networkx.read_adjlist({0!r}, create_using=networkx.DiGraph)), networkx.Graph where edges lead "
+        "both ways",
+    ),
+    ".s6": ("sparse6", "apsp.as_graph(networkx.read_sparse6({0!r}))"),
     ".pkl .pickle": ("a pickle, which runs code", "apsp.as_graph(pandas.read_pickle({0!r})) if you trust its author"),
 }
+#: First bytes of packed files, and the modules that read them.
+_PACKED = {b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
 
 
 def _archived(source: Source) -> list[str] | None:
@@ -37,8 +45,10 @@ def refuse_folder(path: str | os.PathLike[str]) -> None:
     """Refuse a folder, naming a file in it."""
     if os.path.isdir(path):
         names = sorted(os.listdir(path))
-        inside = "transfers.txt" if "transfers.txt" in names else next(iter(names), "")
-        way = f"Say apsp.read({os.path.join(path, inside)!r})." if names else "Name a file."
+        text = [name for name in names if name == "transfers.txt"] or [
+            name for name in names if name.endswith((".csv", ".gr"))
+        ]
+        way = f"Say apsp.read({os.path.join(path, text[0])!r})." if text else "Name a file."
         raise IsADirectoryError(errno.EISDIR, f"must be a file, got a folder of {len(names)}. {way}", os.fspath(path))
 
 
@@ -52,5 +62,8 @@ def require_ours(source: Source, suffix: str) -> None:
         if "stop_times.txt" in names:
             what, inside = "a GTFS feed, whose only list of edges is transfers.txt", "transfers.txt"
         way = f"apsp.read(zipfile.ZipFile({{0!r}}).open({inside!r}))"
+    for magic, module in _PACKED.items():
+        if source.head(len(magic)) == magic:
+            what, way = "a packed one", f"apsp.read({module}.open({{0!r}}))"
     if what:
         raise source.error(f"must hold one graph as text or numbers, got {what}. Say {way.format(path)}.")

@@ -44,6 +44,13 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         data = [data]  # one record alone
     if isinstance(data, dict) and reading.columns is None and not lists_columns(data):
         complete = replace(reading, complete=True)
+        edges = next((name for name in ("links", "edges") if "nodes" in data and isinstance(data.get(name), list)), "")
+        for row in data[edges] if edges else ():
+            if not isinstance(row, dict) or not {"source", "target"} <= row.keys() or "attributes" in row:
+                raise source.error(
+                    f"an edge must have its source, target and weight side by side, got {came(row)}. Say apsp.as_graph("
+                    f"[{{**edge, **edge.get('attributes', {{}})}} for edge in {loaded}[{edges!r}]])."
+                )
         return converted(source, complete, lambda networkx: parse(networkx, data), "JSON of a graph")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise source.error(
@@ -79,6 +86,8 @@ def parse(networkx: ModuleType, data: dict[str, object]) -> Any:
         if not isinstance(heads, (dict, list)):
             raise ValueError(f"{came(heads)} under {came(u)}, where vertices must be")
         for v in heads:
+            if not isinstance(v, (str, int, float)) or isinstance(v, bool):
+                raise ValueError(f"{came(v)} under {came(u)}, where a vertex must be; weights are {{u: {{v: weight}}}}")
             weight = heads[v] if isinstance(heads, dict) else {}
             graph.add_edge(u, str(v), **(weight if isinstance(weight, dict) else {"weight": weight}))
     return graph

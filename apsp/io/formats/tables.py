@@ -112,7 +112,7 @@ class Table:
         if wrong is not None:
             column, row = divmod(wrong.index, n)
             got = f"{show(tokens[wrong.index])} in the column {show(names[column])}"
-            raise self._error(f"an entry must be {wrong.need}, got {got}.", row)
+            raise self._error(f"an entry must be {wrong.need}, got {got}. No edge is a blank cell, or inf.", row)
         labels = Labels(map(int, names)) if integral(names) else Labels(names)
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
 

@@ -167,6 +167,9 @@ def as_graph(
     >>> as_graph([[0, 4], [0, 0]], null_value=0).edge_count
     1
     """
+    if isinstance(directed, str) or isinstance(unweighted, str):  # "no" would count as True
+        got = f"{came(directed)} and {came(unweighted)}"
+        raise ValueError(f"as_graph: directed and unweighted must be True or False, got {got}.")
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={came(weight)}.")
     if columns is not None:

@@ -20,7 +20,7 @@ from ..graph import Graph
 from ..graph.edge_lists import numbers
 from ..labels import number_ends
 from ..reading.directions import direction_columns, turned
-from ..reading.options import ANYHOW, BY_RULE, Reading, choose, names_ends
+from ..reading.options import ANYHOW, BY_RULE, Reading, choose, is_numeral, names_ends
 from .base import Kind
 
 #: Libraries of tables that narwhals supports.
@@ -54,6 +54,7 @@ def convert(source: Frame, reading: Reading) -> Graph:
         matrix = table.matrix()
         if matrix is not None:
             return matrix
+        table.refuse_other_shapes()
     return table.edges(reading)
 
 
@@ -117,6 +118,19 @@ class _Table:
             )
         return Graph.from_matrix(_together(columns, self.kind), labels=names)
 
+    def refuse_other_shapes(self) -> None:
+        """FormatError where the index names the ends of edges, or a matrix has no row names, or others."""
+        numeric, way = all(column.dtype.is_numeric() for column in self.columns), ""
+        if names_ends([*getattr(self._index, "names", ()), *self.names]):
+            way = "table.reset_index(), where the index names the ends of edges"
+        elif numeric and self.counted and len(self.columns) == self.height:
+            way = "table.to_numpy(), if it is a matrix, or columns=(FROM, TO, WEIGHT), if it lists edges"
+        elif numeric and self.index and not self.counted and all(isinstance(name, str) for name in self.index):
+            way = "table.stack().dropna(), if its entries are weights between rows and columns"
+        if way:
+            problem = f"must name the ends of edges by columns, or rows as columns, got columns {_few(self.names)}"
+            raise FormatError(self.kind, None, f"{problem}. Pass {way}.")
+
     def edges(self, reading: Reading) -> Graph:
         refuse = partial(FormatError, self.kind, None)
         which = direction_columns(self.names, lambda index: self.columns[index].to_list())
@@ -126,6 +140,13 @@ class _Table:
         ends = [self.columns[end] for end in chosen[:2]]
         whole = all(column.dtype.is_signed_integer() for column in ends)
         labels, rows, cols = number_ends(*(x.to_numpy() if whole else x.to_list() for x in ends))
+        if ends[0].dtype.is_numeric() != ends[1].dtype.is_numeric():
+            text = next((x for x in labels if isinstance(x, str) and is_numeral(x) and float(x) in labels), None)
+            if text is not None:
+                name = came(self.names[chosen.target if ends[0].dtype.is_numeric() else chosen.source])
+                way = f", as by table.astype({{{name}: float}})" if self.kind == "pandas table" else ""
+                problem = f"the ends of an edge must be of one type, got {came(text)} as a text and as a number"
+                raise refuse(f"{problem}. Make numbers of the column {name}{way}.")
         weights = None
         if chosen.weight is not None:
             column, name = self.columns[chosen.weight], self.names[chosen.weight]

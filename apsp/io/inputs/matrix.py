@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from itertools import islice
 
 import numpy as np
@@ -26,12 +27,14 @@ def recognises(source: Input, reading: Reading) -> bool:
 
 def convert(source: Input, reading: Reading) -> Graph:
     """The matrix, labelled as an xarray is; refused if it may be edges, unless nulls are declared."""
-    if getattr(getattr(source, "dtype", None), "names", None):
+    dtype = getattr(source, "dtype", None)
+    if getattr(dtype, "names", None):
         return records.convert(source, reading)
-    if isinstance(source, (list, tuple)) and any(
+    if (isinstance(source, (list, tuple)) or str(dtype) == "object") and any(
         isinstance(x, str) for row in source[:3] if np.iterable(row) for x in islice(row, 2)
     ):
-        way = "Edges are tuples: pass list(map(tuple, edges))."
+        unordered = " with directed=False, as a set has no order" if isinstance(source[0], Set) else ""
+        way = f"Edges are tuples: pass list(map(tuple, edges)){unordered}."
         raise DTypeError(f"as_graph: the rows of a matrix must be real numbers, got {came(source[0])}. {way}")
     graph = Graph.from_matrix(source, labels=_labels(source))
     if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):

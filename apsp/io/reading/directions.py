@@ -85,6 +85,8 @@ def _said(name: Any, value: Any, row: int, way: str, refuse: Callable[[str, int]
     else:
         ways = (_FORWARDS, _BOTH) if folded(name) in _ONE_WAY else (_BOTH, _FORWARDS)
         found = ways[0] if text in _TRUE else ways[1] if text in _FALSE else None
+    if found is None and text in ("", "none", "nan"):
+        way = f"Write yes or no where it is blank. {way}"
     if found is None:
         raise refuse(f"{came(name)} must say of each edge whether it leads both ways, got {came(value)}. {way}", row)
     return found

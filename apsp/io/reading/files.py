@@ -48,6 +48,8 @@ class Source:
     def __init__(self, path: str | os.PathLike[str] | IO[Any], holds: str = "a graph") -> None:
         self._holds = holds
         if not isinstance(path, (str, os.PathLike)):
+            if not callable(getattr(path, "read", None)):
+                raise TypeError(f"read: a path or an open file is required, got {type(path).__name__}.")
             self._open(path)
             return
         standard = os.fspath(path) == "-"
