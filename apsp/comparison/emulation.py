@@ -121,8 +121,7 @@ def _times(size: tuple[int, int, int]) -> str:
 
 def occupied(kernel: Kernel) -> str:
     """The share of a multiprocessor's threads that can be there at once, and the resource that limits them."""
-    threads = int(np.prod(kernel.block))
-    warps = -(-threads // 32)
+    warps = -(-int(np.prod(kernel.block)) // 32)
     limits = {"threads": _THREADS // (32 * warps), "blocks": _BLOCKS}
     if isinstance(kernel.registers, int):
         limits["registers"] = _REGISTERS // (-(-kernel.registers * 32 // 256) * 256 * warps)

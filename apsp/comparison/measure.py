@@ -83,9 +83,7 @@ def contenders(
     names.sort(key=lambda name: name != "iterative")
     for name in names:
         _schedules.get(name)
-    counts = (
-        [1, *_several(threads, "threads")] if threads is not None else [1, bind(get("min_plus"), "float32").threads]
-    )
+    counts = [1, *(_several(threads, "threads") if threads is not None else [bind(get("min_plus"), "float32").threads])]
     blocks = _several(block, "block") if block is not None else [None]
     found: list[Contender] = []
     for device in _devices(devices):

@@ -76,10 +76,7 @@ def compare(
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graphs.check(json_file, (".json",))
     options["schedules"] = options["schedules"] or None
-    if device != "all":
-        from semiring.kernels.backend import device_of
-
-        options["devices"] = [device_of(None, device)]  # reports a missing device early
+    options["devices"] = None if device == "all" else [device]
     random = {name: options.pop(name) for name in ("density", "seed", "graph")}
     reading = {name: options.pop(name) for name in READING}
     with Meter("compare", quiet=quiet()) as meter:
@@ -139,8 +136,5 @@ def _provenance(seed: int | None) -> Fields:
     """Provenance of a measurement: machine, versions, date, command, seed."""
     from .machine import describe
 
-    facts: Fields = {
-        "machine": dict(describe()),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    return {**facts, "command": shlex.join(["apsp", *sys.argv[1:]]), "seed": seed}
+    date, command = datetime.now(UTC).isoformat(timespec="seconds"), shlex.join(["apsp", *sys.argv[1:]])
+    return {"machine": dict(describe()), "date": date, "command": command, "seed": seed}
