@@ -72,6 +72,19 @@ def test_what_is_nearly_right_is_red(tmp_path):
     assert all(failed for failed, _ in results.values()), (results, shown)
 
 
+@pytest.mark.parametrize("edit", [("int(H[walk[-1], j])", "int(H[i, j])"), ("through < D", "through <= D")])
+def test_a_walk_in_circles_is_red(tmp_path, edit):
+    """After a second here, in place of half a minute."""
+    for folder in (LAB / "part4", SOLUTIONS / "part4"):
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "hops.py").write_text((tmp_path / "hops.py").read_text().replace(*edit))
+    limited = (LAB / "conftest.py").read_text().replace("SECONDS = 30", "SECONDS = 1")
+    (tmp_path / "conftest.py").write_text(limited)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:zarr", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, cwd=tmp_path)
+    assert "TimeoutError: it is not done after 1 s" in done.stdout
+
+
 def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
     """Cells are run as Jupyter does: files are written, a line is given to the shell. A card's cell needs none."""
     subprocess.run([sys.executable, LAB / "notebooks.py", tmp_path], check=True, capture_output=True)
