@@ -111,16 +111,22 @@ def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
 
 
 def test_a_job_for_slurm_says_what_each_rank_receives(tmp_path):
-    """With an srun that prints what it is given. Of 12,500² numbers of 4 bytes, 1/2 + 1/4 come to each of 2 × 4."""
+    """With an srun that prints what it is given. Of n² numbers, 1/2 + 1/4 come to each of 2 × 4."""
+    n = 12500
     (tmp_path / "srun").write_text('#!/bin/sh\necho "$@"\n')
     (tmp_path / "srun").chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_NTASKS": "8", "SLURM_SUBMIT_DIR": "/home/me"}
-    command = ["sh", LAB / "job.sh", "graph.npz", "12500"]
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert printed.splitlines() == [
-        f"8 ranks as 2 x 4; each receives {4 * 12500**2 * 3 // 4 // 10**6} MB of 12500 x 12500 numbers of 4 bytes",
-        "apsp solve graph.npz --distributed --grid 2x4 --checkpoint /home/me/ck --checksum",
-    ]
+    receives = {8: ("2 x 4", n * n * 3 // 4), 7: ("1 x 7", n * n), 2: ("2 x 1", n * n), 1: ("1 x 1", 0)}
+    for ranks, (grid, numbers) in receives.items():
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_NTASKS": f"{ranks}", "SLURM_SUBMIT_DIR": "/home/me"}
+        told = f"; each receives {4 * numbers // 10**6} MB of {n} x {n} numbers of 4 bytes"
+        for given, more in (([f"{n}"], told), ([], "")):
+            command = ["sh", LAB / "job.sh", "graph.npz", *given]
+            printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+            assert printed.splitlines() == [
+                f"{ranks} ranks as {grid}{more}",
+                f"apsp solve graph.npz --distributed --grid {grid.replace(' ', '')} "
+                "--checkpoint /home/me/ck --checksum",
+            ]
 
 
 def test_the_slider_has_every_step(tmp_path):
