@@ -129,6 +129,17 @@ def test_a_job_for_slurm_says_what_each_rank_receives(tmp_path):
             ]
 
 
+def test_run_times_of_ones_own_are_divided_and_fitted_from_three_sizes_on(tmp_path):
+    (tmp_path / "t.csv").write_text("lesson,program,n,ms\nmine,a,10,8\nmine,b,10,1\nmine,b,20,8\nmine,b,40,64\n")
+    command = [sys.executable, LAB / "published.py", "mine", "--file", tmp_path / "t.csv"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed == "a: no fit below three sizes; over a 1 at 10,\nb: n^3.00; over a 8 at 10,\n"
+    for wrong, told in (([*command, "--than", "c"], "has no program c"), ([*command[:2], "other"], "no lesson other")):
+        refused = subprocess.run(wrong, capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        assert told in refused.stderr
+
+
 def test_the_slider_has_every_step(tmp_path):
     """What the page draws is what the steps print."""
     (tmp_path / "g.csv").write_text("from,to,weight\na b,c</script>,4\nc</script>,d,-1\nd,a b,2\n")
