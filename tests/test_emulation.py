@@ -341,10 +341,38 @@ extern "C" void closure(float* D, int n) {
 def test_what_two_threads_write_may_be_lost(tried):
     found = tried(SQUARED, 12)
     assert found
-    (told,) = found.run.hazards
+    told, unordered = found.run.hazards
     assert told.startswith("line 4: kernel square, block (0, ")
     assert "writes D where another thread of the launch has written, which a card may lose" in told
+    assert "reads D, which another thread of the launch has changed" in unordered
     assert tried(SQUARED.replace("32 * over(8, 32)", "1"), 12).run.hazards == ()
+
+
+#: All vertices in one launch, by the only block or by several.
+AT_ONCE = """__global__ void all(float* D, int n) {
+    for (int k = 0; k < n; ++k) {
+        for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < n * n; e += gridDim.x * blockDim.x) {
+            int i = e / n, j = e % n;
+            D[e] = min(D[e], D[i * n + k] + D[k * n + j]);
+        }
+        __syncthreads();
+    }
+}
+void closure(float* D, int n) { all<<<1, 64>>>(D, n); }
+"""
+
+
+@pytest.mark.parametrize("edit", [("__syncthreads();", ";"), ("<<<1, 64>>>", "<<<4, 64>>>")])
+def test_what_another_thread_changes_in_the_launch_is_read_too_early_or_too_late(tried, edit):
+    """Barriers order threads of a block, and of no others; also where three passes make the table right."""
+    ordered = tried(AT_ONCE)
+    assert ordered
+    assert not ordered.run.hazards
+    thrice = ("{ all<<<", "{ for (int pass = 0; pass < 3; ++pass) all<<<")
+    assert tried(edited(AT_ONCE, thrice, edit))
+    for text in (edited(AT_ONCE, edit), edited(AT_ONCE, thrice, edit)):
+        (told,) = tried(text).run.hazards
+        assert re.match(r"line 5: .* reads D, which another thread of the launch has changed, .*\(line 5\)", told)
 
 
 def test_what_nobody_wrote_is_no_number(tried):
