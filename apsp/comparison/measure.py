@@ -73,13 +73,13 @@ def contenders(
 ) -> list[Contender]:
     """All combinations, the serial reference first; or the teaching `kernels`."""
     if kernels:
-        if any(x is not None for x in (schedules, threads, block)):
+        if schedules or threads is not None or block is not None:
             raise ValueError(
                 "compare: kernels=True says which schedules, threads and blocks, got some of these as well. Leave them "
                 "out."
             )
         return [Contender(name, d, options, b) for d in _devices(devices) for name, options, b in _KERNELS[d]]
-    names = list(_schedules.names() if schedules is None else schedules)
+    names = list(schedules or _schedules.names())
     names.sort(key=lambda name: name != "iterative")
     for name in names:
         _schedules.get(name)

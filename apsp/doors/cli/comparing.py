@@ -75,7 +75,6 @@ def compare(
     require_dtype(options["semiring"], dtype)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graphs.check(json_file, (".json",))
-    options["schedules"] = options["schedules"] or None
     options["devices"] = None if device == "all" else [device]
     random = {name: options.pop(name) for name in ("density", "seed", "graph")}
     reading = {name: options.pop(name) for name in READING}
@@ -117,8 +116,6 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
                 f"compare: --sizes must be numbers such as 128,256,512 or 10:1800:10, on their own, got {came(sizes)}."
             )
         return found
-    if from_n is None and to_n is None:
-        return [256, 512, 1024]
     low, high = from_n or min(256, to_n or 256), to_n or max(1024, from_n or 1024)
     if low > high:
         raise click.UsageError(f"compare: --from-n must not exceed --to-n, got {low} and {high}.")
