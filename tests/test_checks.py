@@ -136,6 +136,31 @@ def test_rounding_of_what_it_was_computed_in_is_allowed_and_no_more():
     assert "exactly" in str(check((10 * A).astype(int), floyd_warshall((10 * A).astype(int)), null_value=None))
 
 
+def test_weights_rounded_to_single_precision_select_the_same_and_no_other():
+    A = np.random.default_rng(0).normal(size=(9, 9))
+    for name, best, worst in (("min_max", np.minimum, np.maximum), ("max_min", np.maximum, np.minimum)):
+        D = A.copy()
+        np.fill_diagonal(D, -INF if name == "min_max" else INF)
+        for k in range(9):
+            D = best(D, worst(D[:, k : k + 1], D[k : k + 1]))
+        single = D.astype(np.float32)
+        assert check(A, D, name)
+        assert check(A, single, name)
+        assert not check(A, single.astype(float), name)
+        single[3, 4] = np.nextafter(single[3, 4], np.float32(0))
+        assert check(A, single, name).pair == (3, 4)
+
+
+@pytest.mark.parametrize("within", [-1, INF, float("nan")])
+def test_within_is_a_size(tmp_path, within):
+    A, D = [[0.0, 1], [2, 0]], [[0.0, 7], [2, 0]]
+    with pytest.raises(ValueError, match="within must be a number of at least 0, got"):
+        check(A, D, within=within)
+    for name, table in (("a.csv", A), ("d.csv", D)):
+        np.savetxt(tmp_path / name, table, delimiter=",")
+    assert "within must be" in bad(2, "check", tmp_path / "a.csv", tmp_path / "d.csv", "--within", within)
+
+
 def test_rows_are_drawn_and_only_they_are_looked_at():
     graph = random_graph(50, 10, seed=1)
     D = np.asarray(shortest_paths(graph)).copy()
@@ -165,7 +190,9 @@ def test_tables_of_every_kind_of_file(tmp_path, monkeypatch):
             "1.0.\n",
         )
     assert json.loads(apsp("--json", "check", "g.csv", "mine.txt").stdout)["pair"] == ["C", "A"]
-    assert "a list of edges" in bad(2, "check", "g.csv", "g.csv")
+    assert "a list of edges. Say --table-format matrix for rows" in bad(2, "check", "g.csv", "g.csv")
+    (tmp_path / "printed").write_text("[[0 inf 7]\n [4 0 11]\n [1 inf 0]]\n")
+    assert "Say which: --table-format …" in bad(2, "check", "g.csv", "printed")
     (tmp_path / "other.csv").write_text(",A,B,D\nA,0,inf,7\nB,4,0,11\nD,1,inf,0\n")
     assert "'C'" in bad(2, "check", "g.csv", "other.csv")
     with pytest.raises(VertexError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -94,6 +95,20 @@ def test_the_picture_has_a_colour_a_schedule_names_at_the_ends_and_the_ratio_bes
     assert min(np.diff(heights)) > 0.03
     assert heights[-1] <= 1
     assert not seconds.texts
+
+
+def test_of_many_sizes_those_are_named_that_can_be_read():
+    def named(sizes):
+        rows = [Row(Contender("iterative", "cpu", (("threads", 1),)), n, seconds=n**3 / 1e9) for n in sizes]
+        axes = Comparison("min_plus", "float32", tuple(rows)).plot()
+        return [int(label.get_text()) for label in axes.get_xticklabels()]
+
+    for sizes in ([], [7], [64, 128, 256], [2**k for k in range(15)]):
+        assert named(sizes) == sizes
+    many = named(range(10, 1810, 10))
+    assert many[0] == 10
+    assert 10 < len(many) <= 15
+    assert min(b / a for a, b in pairwise(many)) >= 180 ** (1 / 14)
 
 
 def test_blocks_are_four_where_none_is_asked_for_and_schedules_that_are_one_say_so():

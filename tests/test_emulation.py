@@ -341,10 +341,38 @@ extern "C" void closure(float* D, int n) {
 def test_what_two_threads_write_may_be_lost(tried):
     found = tried(SQUARED, 12)
     assert found
-    (told,) = found.run.hazards
+    told, unordered = found.run.hazards
     assert told.startswith("line 4: kernel square, block (0, ")
     assert "writes D where another thread of the launch has written, which a card may lose" in told
+    assert "reads D, which another thread of the launch has changed" in unordered
     assert tried(SQUARED.replace("32 * over(8, 32)", "1"), 12).run.hazards == ()
+
+
+#: All vertices in one launch, by the only block or by several.
+AT_ONCE = """__global__ void all(float* D, int n) {
+    for (int k = 0; k < n; ++k) {
+        for (int e = blockIdx.x * blockDim.x + threadIdx.x; e < n * n; e += gridDim.x * blockDim.x) {
+            int i = e / n, j = e % n;
+            D[e] = min(D[e], D[i * n + k] + D[k * n + j]);
+        }
+        __syncthreads();
+    }
+}
+void closure(float* D, int n) { all<<<1, 64>>>(D, n); }
+"""
+
+
+@pytest.mark.parametrize("edit", [("__syncthreads();", ";"), ("<<<1, 64>>>", "<<<4, 64>>>")])
+def test_what_another_thread_changes_in_the_launch_is_read_too_early_or_too_late(tried, edit):
+    """Barriers order threads of a block, and of no others; also where three passes make the table right."""
+    ordered = tried(AT_ONCE)
+    assert ordered
+    assert not ordered.run.hazards
+    thrice = ("{ all<<<", "{ for (int pass = 0; pass < 3; ++pass) all<<<")
+    assert tried(edited(AT_ONCE, thrice, edit))
+    for text in (edited(AT_ONCE, edit), edited(AT_ONCE, thrice, edit)):
+        (told,) = tried(text).run.hazards
+        assert re.match(r"line 5: .* reads D, which another thread of the launch has changed, .*\(line 5\)", told)
 
 
 def test_what_nobody_wrote_is_no_number(tried):
@@ -464,6 +492,53 @@ def test_launches_and_shared_memory_as_they_are_written_in_cuda(tried):
     )
 
 
+#: Edits of a right kernel, which stays right.
+SPELLINGS = {
+    "a macro before it": (
+        ("// One thread", '#define CHECK(x) do { if (x) { printf("no"); } } while (0)\n// One thread'),
+        ("(D, n, pitch, k);", "(D, n, pitch, k);\n    CHECK(cudaGetLastError());"),
+    ),
+    "a macro of several lines": (
+        (
+            "// One thread",
+            "#define CHECK(x) \\\n  do { if (x) { } } \\\n  while (0)\n__device__ int unused;\n// One thread",
+        ),
+        ("(D, n, pitch, k);", "(D, n, pitch, k);\n    CHECK(cudaGetLastError());"),
+    ),
+    "two lines": (("__global__ void", "__global__\nvoid"),),
+    "no C++ name": (("__global__ void", 'extern "C" __global__ void'),),
+    "a byte order mark": (("// One thread", "\ufeff// One thread"),),
+    "static shared memory": (
+        (
+            "    if (j >= n) return;",
+            "    static __shared__ float first; first = 0;\n    __syncthreads();\n    if (j >= n) return;",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_kernel_may_be_written_in_several_ways(tried, name):
+    """To NVRTC, too."""
+    found = tried(edited(NAIVE, *SPELLINGS[name]))
+    assert found, str(found)
+    (kernel,) = found.run.kernels
+    assert kernel.name == "step"
+    if kernel.registers != "NVRTC is not installed":
+        assert 8 <= kernel.registers < 40
+
+
+@pytest.mark.parametrize(
+    ("number", "most"), [("unsigned", "UINT_MAX"), ("long long", "LLONG_MAX"), ("short", "SHRT_MAX")]
+)
+def test_in_other_integers(tried, number, most):
+    kernel = re.sub(r"\bint(\*| first;| second)", rf"{number}\1", SHARED).replace("INT_MAX", most)
+    assert kernel.count(number) == 4
+    found = tried(kernel)
+    assert found, str(found)
+    assert not found.run.hazards
+
+
 def test_over_other_semirings(tried):
     widest = edited(
         NAIVE,
@@ -472,6 +547,7 @@ def test_over_other_semirings(tried):
     )
     assert tried(widest, semiring="max_min")
     assert tried(widest.replace("float", "int"), semiring="lor_land")
+    assert tried(widest.replace("float", "unsigned"), semiring="max_min")
     assert not tried(NAIVE, semiring="max_min")
 
 
@@ -568,6 +644,18 @@ def test_the_command(tmp_path):
     assert "must define the function" in bad(2, "lab", "run", ROOT / "examples" / "six.named")
 
 
+def test_the_least_integer_is_said_as_an_entry_of_the_table(tried):
+    """INT_MAX + 1 is, and stands for −∞."""
+    found = str(
+        tried(
+            edited(
+                SHARED, ("    if (second == INT_MAX)", "    D[i * pitch + j] = INT_MIN;\n    if (second == INT_MAX)")
+            )
+        )
+    )
+    assert "first from 0 to 0: the table says -inf, and no walk is as good: the best, the walk of no edge" in found
+
+
 #: Without `if (j >= n) return;`, in rows n apart.
 UNBOUNDED = """
 __global__ void step(float* D, int n, int k) {
@@ -587,6 +675,20 @@ def test_a_thread_beyond_the_end_shows_by_default(tmp_path):
     assert shown.exit_code == 1
     assert "n = 64: right" in shown.stdout
     assert "n = 61: fault" in shown.stdout
+
+
+def test_a_barrier_that_threads_beyond_the_end_miss_shows_by_default(tmp_path):
+    """Only the last of two blocks has such threads, of 61 vertices: its table is right all the same."""
+    (tmp_path / "missed.cu").write_text(
+        edited(
+            SHARED, ("    if (threadIdx.x == 0) first", "    if (j >= n) return;\n    if (threadIdx.x == 0) first")
+        ).replace("THREADS 128", "THREADS 32")
+    )
+    shown = apsp("lab", "run", tmp_path / "missed.cu")
+    assert shown.exit_code == 0
+    assert "n = 64: right" in shown.stdout
+    assert "n = 61: right" in shown.stdout
+    assert re.search(r"^hazard: .* returned before a __syncthreads\(\)", shown.stdout, re.M)
 
 
 def test_processes_that_it_begins_end_with_it(tried):

@@ -72,6 +72,19 @@ def test_what_is_nearly_right_is_red(tmp_path):
     assert all(failed for failed, _ in results.values()), (results, shown)
 
 
+@pytest.mark.parametrize("edit", [("int(H[walk[-1], j])", "int(H[i, j])"), ("through < D", "through <= D")])
+def test_a_walk_in_circles_is_red(tmp_path, edit):
+    """After a second here, in place of half a minute."""
+    for folder in (LAB / "part4", SOLUTIONS / "part4"):
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "hops.py").write_text((tmp_path / "hops.py").read_text().replace(*edit))
+    limited = (LAB / "conftest.py").read_text().replace("SECONDS = 30", "SECONDS = 1")
+    (tmp_path / "conftest.py").write_text(limited)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:zarr", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, cwd=tmp_path)
+    assert "TimeoutError: it is not done after 1 s" in done.stdout
+
+
 def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
     """Cells are run as Jupyter does: files are written, a line is given to the shell. A card's cell needs none."""
     subprocess.run([sys.executable, LAB / "notebooks.py", tmp_path], check=True, capture_output=True)
@@ -98,16 +111,33 @@ def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
 
 
 def test_a_job_for_slurm_says_what_each_rank_receives(tmp_path):
-    """With an srun that prints what it is given. Of 12,500² numbers of 4 bytes, 1/2 + 1/4 come to each of 2 × 4."""
+    """With an srun that prints what it is given. Of n² numbers, 1/2 + 1/4 come to each of 2 × 4."""
+    n = 12500
     (tmp_path / "srun").write_text('#!/bin/sh\necho "$@"\n')
     (tmp_path / "srun").chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_NTASKS": "8", "SLURM_SUBMIT_DIR": "/home/me"}
-    command = ["sh", LAB / "job.sh", "graph.npz", "12500"]
-    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert printed.splitlines() == [
-        f"8 ranks as 2 x 4; each receives {4 * 12500**2 * 3 // 4 // 10**6} MB of 12500 x 12500 numbers of 4 bytes",
-        "apsp solve graph.npz --distributed --grid 2x4 --checkpoint /home/me/ck --checksum",
-    ]
+    receives = {8: ("2 x 4", n * n * 3 // 4), 7: ("1 x 7", n * n), 2: ("2 x 1", n * n), 1: ("1 x 1", 0)}
+    for ranks, (grid, numbers) in receives.items():
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_NTASKS": f"{ranks}", "SLURM_SUBMIT_DIR": "/home/me"}
+        told = f"; each receives {4 * numbers // 10**6} MB of {n} x {n} numbers of 4 bytes"
+        for given, more in (([f"{n}"], told), ([], "")):
+            command = ["sh", LAB / "job.sh", "graph.npz", *given]
+            printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+            assert printed.splitlines() == [
+                f"{ranks} ranks as {grid}{more}",
+                f"apsp solve graph.npz --distributed --grid {grid.replace(' ', '')} "
+                "--checkpoint /home/me/ck --checksum",
+            ]
+
+
+def test_run_times_of_ones_own_are_divided_and_fitted_from_three_sizes_on(tmp_path):
+    (tmp_path / "t.csv").write_text("lesson,program,n,ms\nmine,a,10,8\nmine,b,10,1\nmine,b,20,8\nmine,b,40,64\n")
+    command = [sys.executable, LAB / "published.py", "mine", "--file", tmp_path / "t.csv"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed == "a: no fit below three sizes; over a 1 at 10,\nb: n^3.00; over a 8 at 10,\n"
+    for wrong, told in (([*command, "--than", "c"], "has no program c"), ([*command[:2], "other"], "no lesson other")):
+        refused = subprocess.run(wrong, capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        assert told in refused.stderr
 
 
 def test_the_slider_has_every_step(tmp_path):

@@ -14,6 +14,7 @@ from semiring.algebra.conversion import conform, from_sequence
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
 from semiring.host.errors import ShapeError
+from semiring.host.spelling import came
 from semiring.host.types import Algebra, Array, DType
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
@@ -83,8 +84,9 @@ def check(
         If D is not of A's shape; if it has other names.
     DivergenceError
         If A has no closure, so that no table is right.
-    DTypeError, DomainError, FormatError
-        If entries are no numbers, or outside the semiring; if a file does not follow its format.
+    DTypeError, DomainError, FormatError, ValueError
+        If entries are no numbers, or outside the semiring; if a file does not follow its format; if `within` is
+        negative, infinite or NaN.
 
     See Also
     --------
@@ -107,6 +109,8 @@ def check(
     >>> print(check(A, [[0, 4, 6], [3, 0, 1], [2, 6, 0]]))
     1 of 9 entries is wrong, first from 0 to 2: the table says 6.0, and the walk 0 → 1 → 2 weighs 5.0.
     """
+    if not 0 <= within < np.inf:
+        raise ValueError(f"check: within must be a number of at least 0, got {came(within)}.")
     s, graph = get(semiring), as_graph(A, null_value=null_value)
     table, own = _table(D, graph, s, dtype, format)
     sources = drawn(graph.n, rows, seed, "check")
@@ -121,7 +125,10 @@ def check(
         if tight:
             compared.allowed = within + min(allowed, rounding(s, eps_of, weights, X, graph.n))
         most = max(most, compared.allowed)
-        compared(sources[positions], table[sources[positions]], host(X))
+        X = host(X)
+        if s.add.selects and s.mul.selects:  # of weights that were rounded, the same one is best
+            X = X.astype(eps_of, copy=False).astype(X.dtype, copy=False)
+        compared(sources[positions], table[sources[positions]], X)
     how = "exactly" if most == 0 else f"to {most:.2g}"
     if compared.pair is None:
         looked = f"all {graph.n} rows" if chosen is None else f"{len(sources)} of {graph.n} rows, drawn at random,"
@@ -160,7 +167,7 @@ def _table(D: Array, graph: Graph, s: Semiring, dtype: DType, format: str | None
         posed = read(D, format=format, null_value=None) if path else as_graph(D, null_value=None)
         held, names = posed.dense, posed.labels
     if held is None or held.shape[0] != graph.n:
-        edges = 'a list of edges. Say format="matrix" (--table-format matrix) for rows of numbers'
+        edges = "a list of edges. Say format='matrix' for rows of numbers"
         got = edges if held is None else f"shape {tuple(held.shape)}"
         raise ShapeError(f"check: the table must be a matrix of {graph.n} rows and columns, got {got}.")
     every = names.numbered or names == graph.labels
@@ -184,9 +191,6 @@ def _why(r: Result, said: Any, pair: tuple[int, int]) -> str:
         return f"{number}, and all walks together weigh {right}"
     walk = r.path(r.sources[pair[0]], r.targets[pair[1]])
     named = f"walk {output.walk(walk)}" if len(walk) > 1 else "walk of no edge"
-    better = said < best if s.add.selects == "least" else said > best
-    return (
-        f"{number}, and no walk is as good: the best, the {named}, weighs {right}"
-        if better
-        else f"{number}, and the {named} weighs {right}"
-    )
+    if said < best if s.add.selects == "least" else said > best:
+        return f"{number}, and no walk is as good: the best, the {named}, weighs {right}"
+    return f"{number}, and the {named} weighs {right}"

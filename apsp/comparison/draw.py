@@ -60,9 +60,12 @@ def plot(comparison: Comparison, ax: Axes, quantity: str, *, save: str | Path | 
             _lines(panels[1], comparison, "speedup")
             panels[1].set_ylim(bottom=0)
             panels[1].set_ylabel("times as fast as iterative, one thread")
+        sizes = sorted({row.n for row in comparison.rows})
+        ticks, apart = sizes[:1], (max(sizes, default=1) / max([1, *sizes[:1]])) ** (1 / 14)
+        for n in sizes[1:]:  # those that can be read
+            ticks += [n] if n >= ticks[-1] * apart else []
         for panel in panels:
-            sizes = sorted({row.n for row in comparison.rows})
-            panel.set_xticks(sizes, map(str, sizes))
+            panel.set_xticks(ticks, map(str, ticks))
             panel.minorticks_off()
             panel.set_xlabel("vertices n")
             panel.grid(True, alpha=0.3)

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semiring.algebra.catalog import get
-from semiring.algebra.conversion import conform
-from semiring.host.errors import DomainError
 from semiring.host.spelling import came
 from semiring.host.types import Algebra, Input
 from semiring.kernels.emulated import Kernel, Run, run
@@ -99,25 +97,21 @@ class Emulation:
         return [*texts, *closing]
 
     def _predicted(self) -> list[str]:
-        """Predicted speed-up over the naive kernel, by numbers and by sectors."""
+        """Speed-up over the naive kernel: predicted by numbers, by sectors, and measured."""
         if not (self and self.words):
             return []
         asked, moved = NAIVE / self.words, NAIVE_SECTORS / self.sectors
-        return [
+        lines = [
             f"A pair reads and writes {self.words:.3g} numbers, {NAIVE:g} by the naive kernel: {asked:.3g} times as "
             "fast, if that is what both wait for.",
             f"It touches {self.sectors:.3g} sectors of 32 bytes, {NAIVE_SECTORS:.3g} by the naive kernel: {moved:.3g} "
             "times as fast.",
-            *self._measured(),
         ]
-
-    def _measured(self) -> list[str]:
-        if self.measured is None:
-            return []
-        n, own, naive = self.measured
-        return [
-            f"On the card, n = {n}: {own:.3g} ms, {naive:.3g} by the naive kernel: {naive / own:.3g} times as fast."
-        ]
+        if self.measured is not None:
+            n, own, naive = self.measured
+            ratio = f"{own:.3g} ms, {naive:.3g} by the naive kernel: {naive / own:.3g} times as fast."
+            lines.append(f"On the card, n = {n}: {ratio}")
+        return lines
 
 
 def _times(size: tuple[int, int, int]) -> str:
@@ -127,8 +121,7 @@ def _times(size: tuple[int, int, int]) -> str:
 
 def occupied(kernel: Kernel) -> str:
     """The share of a multiprocessor's threads that can be there at once, and the resource that limits them."""
-    threads = int(np.prod(kernel.block))
-    warps = -(-threads // 32)
+    warps = -(-int(np.prod(kernel.block)) // 32)
     limits = {"threads": _THREADS // (32 * warps), "blocks": _BLOCKS}
     if isinstance(kernel.registers, int):
         limits["registers"] = _REGISTERS // (-(-kernel.registers * 32 // 256) * 256 * warps)
@@ -218,12 +211,6 @@ def emulate(
 
 def _verdict(graph: Graph, table: np.ndarray, dtype: str, s: Semiring) -> Verification:
     """The table of a kernel, held against the closure in what it computed in."""
-    if dtype.startswith("int") and "int64" in s.dtypes:
-        try:
-            table = conform(table, s, "int64", where="emulate")
-        except DomainError as error:  # the other end of the integers
-            return Verification(False, str(error))
-        return check(graph, table, s)
     rounded = "float32" if dtype == "float32" and "float32" in s.dtypes else None
     return check(graph, table.astype(_dtype(s)), s, dtype=rounded)
 

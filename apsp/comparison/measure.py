@@ -73,19 +73,17 @@ def contenders(
 ) -> list[Contender]:
     """All combinations, the serial reference first; or the teaching `kernels`."""
     if kernels:
-        if any(x is not None for x in (schedules, threads, block)):
+        if schedules or threads is not None or block is not None:
             raise ValueError(
                 "compare: kernels=True says which schedules, threads and blocks, got some of these as well. Leave them "
                 "out."
             )
         return [Contender(name, d, options, b) for d in _devices(devices) for name, options, b in _KERNELS[d]]
-    names = list(_schedules.names() if schedules is None else schedules)
+    names = list(schedules or _schedules.names())
     names.sort(key=lambda name: name != "iterative")
     for name in names:
         _schedules.get(name)
-    counts = (
-        [1, *_several(threads, "threads")] if threads is not None else [1, bind(get("min_plus"), "float32").threads]
-    )
+    counts = [1, *(_several(threads, "threads") if threads is not None else [bind(get("min_plus"), "float32").threads])]
     blocks = _several(block, "block") if block is not None else [None]
     found: list[Contender] = []
     for device in _devices(devices):
@@ -236,7 +234,7 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
     for row in rows:
         if row.contender.schedule == "iterative" and row.seconds:
             steps.setdefault(row.contender.device, row.seconds)
-    alone = {_but_threads(row.contender): row.seconds for row in rows if row.seconds and _threads(row.contender) == 1}
+    alone = {(c.schedule, c.block): row.seconds for row in rows if row.seconds and _threads(c := row.contender) == 1}
     # Transfers are the same for all: take the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
     return [
@@ -258,13 +256,9 @@ def _threads(contender: Contender) -> int | None:
     return threads
 
 
-def _but_threads(contender: Contender) -> tuple[str, int | None]:
-    return contender.schedule, contender.block
-
-
 def _efficiency(row: Row, alone: Mapping[tuple[str, int | None], float | None]) -> float | None:
     """E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block."""
-    threads, one = _threads(row.contender), alone.get(_but_threads(row.contender))
+    threads, one = _threads(row.contender), alone.get((row.contender.schedule, row.contender.block))
     return one / (threads * row.seconds) if one and row.seconds and threads and threads > 1 else None
 
 

@@ -28,11 +28,15 @@ def main() -> None:
         if row["lesson"] == args.lesson:
             times.setdefault(row["program"], {})[int(row["n"])] = float(row["ms"]) / 1000
     rows = [Row(Contender(program, "cpu"), n, t) for program, runs in times.items() for n, t in runs.items()]
-    exponents = {fit.contender.schedule: fit.exponent for fit in Comparison("min_plus", "float32", tuple(rows)).fits()}
-    than = args.than or next(iter(times))
+    fits = Comparison("min_plus", "float32", tuple(rows)).fits()
+    exponents = {fit.contender.schedule: f"n^{fit.exponent:.2f}" for fit in fits}
+    than = args.than or next(iter(times), None)
+    if than not in times:
+        parser.error(f"{args.file} has no program {than}" if times else f"{args.file} has no lesson {args.lesson}")
     for program, runs in times.items():
         shared = {n: times[than][n] / seconds for n, seconds in runs.items() if n in times[than]}
-        print(f"{program}: n^{exponents[program]:.2f}; over {than}", *(f"{r:.3g} at {n}," for n, r in shared.items()))
+        fit = exponents.get(program, "no fit below three sizes")
+        print(f"{program}: {fit}; over {than}", *(f"{r:.3g} at {n}," for n, r in shared.items()))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from semiring.host.errors import FormatError, SemiringError, ShapeError
 from semiring.host.escaping import one_line
 
 from ...io.display.terminal import Meter
 from . import graphs
 from .choices import FORMAT
-from .exit_codes import NO
+from .exit_codes import NO, shell
 from .options import SOURCE, combined, dtype, reading, require_dtype, semiring, threads
 from .reporting import quiet, report
 
@@ -34,7 +35,10 @@ def check(file: str, table: str, sample: int | None, table_format: str | None, *
     require_dtype(options["semiring"], options["dtype"])
     graph = graphs.read(file, options)
     with Meter("check", quiet=quiet()) as meter:
-        found = checked(graph, table, rows=sample or "all", format=table_format, callback=meter.callback, **options)
+        try:
+            found = checked(graph, table, rows=sample or "all", format=table_format, callback=meter.callback, **options)
+        except (FormatError, ShapeError) as error:  # of the table, whose format has an option of its own
+            raise SemiringError(shell(str(error)).replace("--format", "--table-format")) from None
     text = one_line(f"right: {found}" if found else f"wrong: {found}")
     report(text, right=bool(found), check=str(found), pair=found.pair and list(map(str, found.pair)))
     if not found:

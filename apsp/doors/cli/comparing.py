@@ -75,11 +75,7 @@ def compare(
     require_dtype(options["semiring"], dtype)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graphs.check(json_file, (".json",))
-    options["schedules"] = options["schedules"] or None
-    if device != "all":
-        from semiring.kernels.backend import device_of
-
-        options["devices"] = [device_of(None, device)]  # reports a missing device early
+    options["devices"] = None if device == "all" else [device]
     random = {name: options.pop(name) for name in ("density", "seed", "graph")}
     reading = {name: options.pop(name) for name in READING}
     with Meter("compare", quiet=quiet()) as meter:
@@ -120,8 +116,6 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
                 f"compare: --sizes must be numbers such as 128,256,512 or 10:1800:10, on their own, got {came(sizes)}."
             )
         return found
-    if from_n is None and to_n is None:
-        return [256, 512, 1024]
     low, high = from_n or min(256, to_n or 256), to_n or max(1024, from_n or 1024)
     if low > high:
         raise click.UsageError(f"compare: --from-n must not exceed --to-n, got {low} and {high}.")
@@ -139,8 +133,5 @@ def _provenance(seed: int | None) -> Fields:
     """Provenance of a measurement: machine, versions, date, command, seed."""
     from .machine import describe
 
-    facts: Fields = {
-        "machine": dict(describe()),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    return {**facts, "command": shlex.join(["apsp", *sys.argv[1:]]), "seed": seed}
+    date, command = datetime.now(UTC).isoformat(timespec="seconds"), shlex.join(["apsp", *sys.argv[1:]])
+    return {"machine": dict(describe()), "date": date, "command": command, "seed": seed}

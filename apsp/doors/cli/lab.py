@@ -58,9 +58,9 @@ def lab_run(
     found = [emulate(kernel, graph, define=macros | width, **options) for width in widths]
     if file is None and vertices > ODD and all(found):
         # No width of a block divides it: threads beyond the matrix do nothing, or do harm.
-        options["measure"] = None
-        other = emulate(kernel, random_graph(vertices - ODD, 20, seed=0), define=macros | widths[-1], **options)
-        found += [] if other else [other]
+        options |= {"define": macros | widths[-1], "measure": None}
+        other = emulate(kernel, random_graph(vertices - ODD, 20, seed=0), **options)
+        found += [other] if not other or (other.run.hazards and not found[-1].run.hazards) else []
     shown = ("words", "sectors", "measured")
     runs = [{**asdict(run.run), "right": bool(run), **{name: getattr(run, name) for name in shown}} for run in found]
     for run in runs:

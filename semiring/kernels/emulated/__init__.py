@@ -125,7 +125,7 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
     the rights of the caller, and no longer than `limit` seconds. `define` holds macros by name.
     """
     path, macros = file, "".join(f"#define {name} {value}\n" for name, value in (define or {}).items())
-    text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
+    text = without_comments(path.read_text(encoding="utf-8-sig", errors="replace"))
     if not re.search(r"\bvoid\s+closure\s*\(", text):
         raise FormatError(
             path, None, "must define the function that launches its kernels, void closure(float* D, int n), got none"
@@ -271,8 +271,10 @@ def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[
         why = re.search(r"\((\d+)\): error: (.*)", str(error))
         told = f"line {why[1]}: {why[2]}" if why else came(str(error))
         return tuple(replace(kernel, registers=f"NVRTC refuses it: {told}") for kernel in kernels)
-    # Names in the report are those of the linker, which have the name and its length in them.
-    counts = {k: [r.registers for entry, r in report.items() if _mangled(k.name) in entry] for k in kernels}
+    # Names in the report are those of the linker: with the name's length before it, or plain by extern "C".
+    counts = {
+        k: [r.registers for entry, r in report.items() if _mangled(k.name) in entry or entry == k.name] for k in kernels
+    }
     return tuple(replace(k, registers=max(counts[k], default="not known of templates")) for k in kernels)
 
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdarg>
 #include <string>
 #include <unordered_map>
 
@@ -50,10 +49,10 @@ struct Hazard {
     std::size_t pc, other;
     unsigned long long count = 0;
 };
-// Who wrote and read a word of the device last, and when; 0 is before the first write.
+// Who wrote and read a word of the device last, when, and what was there before; 0 is before the first write.
 struct Word {
     unsigned long long written;
-    unsigned writer, reader;
+    unsigned writer, reader, before, wrote;
 };
 struct Memory {
     std::size_t size;
@@ -81,12 +80,9 @@ static const char* report_file;
 static std::string numbers_of;  // of the matrix: their dtype
 static auto start = std::chrono::steady_clock::now();
 
-static std::string text(const char* format, ...) {
+template <class... P> std::string text(const char* format, P... given) {
     char made[600];
-    va_list given;
-    va_start(given, format);
-    std::vsnprintf(made, sizeof made, format, given);
-    va_end(given);
+    std::snprintf(made, sizeof made, format, given...);
     return made;
 }
 static std::string triple(uint3 x) { return text("(%u, %u, %u)", x.x, x.y, x.z); }
@@ -131,14 +127,7 @@ static void write_report(const char* fault, std::size_t pc, std::size_t other, c
     std::fflush(stdout);
     _exit(3);
 }
-void refuse(const char* format, ...) {
-    char made[600];
-    va_list given;
-    va_start(given, format);
-    std::vsnprintf(made, sizeof made, format, given);
-    va_end(given);
-    fail(made, 0);
-}
+void refuse(const char* why) { fail(why, 0); }
 static void hazard(const char* kind, std::size_t pc, std::size_t other, const std::string& what) {
     Hazard& it = hazards[{kind, pc}];
     if (!it.count++) it.text = what, it.pc = pc, it.other = other;
@@ -163,7 +152,7 @@ void* allocate(std::size_t size, const char* name, std::size_t pc) {
 bool release(void* at) {
     const auto found = device.find(reinterpret_cast<std::size_t>(at));
     if (found != device.end() && !found->second.freed) {
-        madvise(at, found->second.size, MADV_DONTNEED), madvise(found->second.words, found->second.size * 4, MADV_DONTNEED);
+        madvise(at, found->second.size, MADV_DONTNEED), madvise(found->second.words, found->second.size / 4 * sizeof(Word), MADV_DONTNEED);
         return found->second.freed = true;
     }
     return !at;
@@ -176,7 +165,7 @@ static const std::pair<const std::size_t, Memory>* device_at(std::size_t at) {
 void written(const void* from, std::size_t size) {
     const std::size_t at = reinterpret_cast<std::size_t>(from);
     if (const auto* there = size ? device_at(at) : nullptr)
-        for (Word *w = there->second.words + (at - there->first) / 4, *end = there->second.words + (at - there->first + size + 3) / 4; w < end; ++w) *w = {1, 0, 0};
+        for (Word *w = there->second.words + (at - there->first) / 4, *end = there->second.words + (at - there->first + size + 3) / 4; w < end; ++w) *w = {1};
 }
 // An end of a copy by the host: on the device if its kind says so, and within what was allocated there.
 static void reaches(const void* from, std::size_t size, int on_device, const char* name, std::size_t pc) {
@@ -244,16 +233,22 @@ static void ordered(std::size_t offset, int size, bool write, std::size_t pc, co
         else t->reader = t->read > since && t->reader != int(self) ? -2 : int(self), t->read = now, t->looked = pc;
     }
 }
-// A word that nobody has written is no number; one that another thread wrote, and this one read, loses what that wrote.
-static void ordered(const Memory& memory, std::size_t offset, int size, bool write, std::size_t pc, bool atomic) {
-    const unsigned own = first_thread + self, threads = block->fibers.size();
-    for (Word* w = memory.words + offset / 4; w < memory.words + (offset + size + 3) / 4; ++w) {
+// A word that nobody has written is no number; one that another thread changes in this launch is one or another; one
+// that another thread wrote, and this one read, loses what that wrote.
+static void ordered(const Memory& memory, std::size_t at, std::size_t offset, int size, bool write, std::size_t pc, bool atomic) {
+    const unsigned own = first_thread + self, threads = block->fibers.size(), *value = reinterpret_cast<unsigned*>(at / 4 * 4);
+    for (Word* w = memory.words + offset / 4; w < memory.words + (offset + size + 3) / 4; ++w, ++value) {
         const bool here_too = w->writer / threads == own / threads;
         const bool after = here_too && (w->written <= passed_at || (w->writer % threads / 32 == self / 32 && w->written <= met[self / 32]));
         if (!write && !w->written) hazard("unwritten", pc, 0, text("%s reads memory of %s that nobody has written", here().c_str(), memory.name));
         if (write && !atomic && size >= 4 && w->written > launched && w->writer != own && w->reader == own + 1 && !after)
             hazard("lost", pc, 0, text("%s writes %s where another thread of the launch has written, which a card may lose: atomicMin, atomicMax or one writer is needed", here().c_str(), memory.name));
-        if (write) w->written = now, w->writer = own;
+        if (!write && size >= 4 && w->written > launched && w->writer != own && w->wrote && *value != w->before && !after)
+            hazard("race", pc, w->wrote, text("%s reads %s, which another thread of the launch has changed, and might not have yet: a barrier, or a launch of its own is needed", here().c_str(), memory.name));
+        if (write) {
+            if (w->writer != own || w->written <= passed_at) w->before = *value;
+            w->written = now, w->writer = own, w->wrote = atomic ? 0 : pc;
+        }
         if (!write || atomic) w->reader = own + 1;
     }
 }
@@ -289,7 +284,7 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
     } else if (at % size) {
         fail(text("%s %s %d bytes at an address that is no multiple of them", here().c_str(), write ? "writes" : "reads", size), pc);
     } else {
-        ordered(some->second, at - some->first, size, write, pc, atomic);
+        ordered(some->second, at, at - some->first, size, write, pc, atomic);
     }
     std::vector<Access>& log = logs[self];
     if (log.size() >= MOST) {

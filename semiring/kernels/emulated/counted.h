@@ -80,7 +80,7 @@ template <class V> V* dynamic() { return reinterpret_cast<V*>(shared); }
 void synchronize();
 void written(const void* at, std::size_t size);
 void computed_in(bool whole, int bytes);
-[[noreturn]] void refuse(const char* format, ...);
+[[noreturn]] void refuse(const char* why);
 template <class V> V& variable(int number, const char* name) { return *static_cast<V*>(variable(number, sizeof(V), name)); }
 
 struct Launch {
@@ -172,20 +172,25 @@ template <class V> UNCOUNTED void close_by(void (*closure)(V*, int, int), Given 
     using Limits = std::numeric_limits<V>;
     const V most = whole ? Limits::max() : Limits::infinity(), least = whole ? Limits::lowest() : -Limits::infinity();
     const int n = given.n, pitch = given.pitch;
+    bool lowest = std::is_signed_v<V>;  // is it −∞: of unsigned integers, 0 is where there is one
+    for (std::size_t i = 0; i < std::size_t(n) * n; ++i) lowest |= given.entries[i] == -INFINITY;
     V* D = static_cast<V*>(allocate(sizeof(V) * n * std::size_t(pitch), "D", 0));
     written(D, sizeof(V) * n * std::size_t(pitch));
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < pitch; ++j) {
             const double x = j < n ? given.entries[std::size_t(i) * n + j] : INFINITY;
-            if (whole && std::isfinite(x) && (x != std::floor(x) || x >= double(most) || x <= double(least)))
-                refuse("closure takes %zu-bit integers, and the weight from %d to %d is %g: take float* or double* instead", 8 * sizeof(V), i, j, x);
+            if (whole && std::isfinite(x) && (x != std::floor(x) || x >= double(most) || x < double(least) || (lowest && x == double(least)))) {
+                char why[200];
+                std::snprintf(why, sizeof why, "closure takes %zu-bit integers, and the weight from %d to %d is %g: take float* or double* instead", 8 * sizeof(V), i, j, x);
+                refuse(why);
+            }
             D[std::size_t(i) * pitch + j] = x == INFINITY ? most : x == -INFINITY ? least : V(x);
         }
     closure(D, n, pitch);
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) {
             const V x = D[std::size_t(i) * pitch + j];
-            given.entries[std::size_t(i) * n + j] = whole && x == most ? INFINITY : whole && x == least ? -INFINITY : double(x);
+            given.entries[std::size_t(i) * n + j] = whole && x == most ? INFINITY : whole && lowest && x == least ? -INFINITY : double(x);
         }
 }
 template <class V> void close_by(void (*closure)(V*, int), Given given) {

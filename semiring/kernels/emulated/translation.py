@@ -9,9 +9,10 @@ _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\
 _CUDA_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"](?:cuda\w*|device_launch_parameters)\.h[>"]', re.MULTILINE)
 _DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w\s:]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
 _SHARED = re.compile(
-    r"__shared__\s+(?:__align__\(\d+\)\s*)?((?:(?:const|volatile|unsigned|signed|long)\s+)*[\w:]+)\s+([^;{}=]+);"
+    r"(?:\bstatic\s+)?__shared__\s+(?:__align__\(\d+\)\s*)?((?:(?:const|volatile|unsigned|signed|long)\s+)*[\w:]+)\s+([^;{}=]+);"
 )
 _LAUNCH = re.compile(r"([A-Za-z_]\w*(?:::\w+)*(?:\s*<[^<>;(){}]*>)?)\s*<<<(.*?)>>>\s*\(", re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 _FUNCTION = re.compile(r"^(?!\s*template)[\w:*&<> ]+?\b\w+\s*\([^;{}]*\)\s*\{", re.MULTILINE)
 
 
@@ -67,12 +68,10 @@ def misplaced(text: str) -> str:
     """The first function of a text without comments that a CUDA compiler would refuse where it is used, or ""."""
     kinds: dict[str, set[bool]] = {}  # of each function defined here, by name: is it for the device
     macros = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.MULTILINE)
+    text = _without_directives(text)
     on_device, launched = [], {found[1].partition("<")[0].strip(): found.start() for found in _LAUNCH.finditer(text)}
     for found in _outermost(text):
-        begins = max(text.rfind(end, 0, found.start()) for end in ";}") + 1
-        words = re.findall(
-            r"\w+", re.sub(r"^[ \t]*#.*", "", text[begins : found.end()], flags=re.MULTILINE).partition("(")[0]
-        )
+        words = re.findall(r"\w+", _beginning(text, found))
         there = any(w in ("__global__", "__device__", "constexpr", *macros) or w.isupper() for w in words)
         kinds.setdefault(re.findall(r"(\w+)\s*\(", found[0])[-1 if "__launch_bounds__" in found[0] else 0], set()).add(
             bool(there)
@@ -96,19 +95,31 @@ def for_device(text: str, macros: str) -> str:
     """The kernels alone, as NVRTC compiles them: without the host's functions, which launch, and comments."""
     text = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", text, flags=re.MULTILINE)
     parts, at = [f"{_LIMITS}{macros}#line 1\n"], 0
-    for found in _outermost(text):
-        if "__global__" in found[0] or "__device__" in found[0]:
+    code = _without_directives(text)
+    for found in _outermost(code):
+        if re.search("__global__|__device__", _beginning(code, found)):
             continue
-        end = _end(text, found.end())
+        end = _end(code, found.end())
         parts += [text[at : found.start()], "\n" * text.count("\n", found.start(), end)]
         at = end
     return "".join([*parts, text[at:]])
+
+
+def _without_directives(text: str) -> str:
+    """The text with directives blanked, every character where it was: braces of a macro enclose no function."""
+    return _DIRECTIVE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def _outermost(text: str) -> Iterator[re.Match[str]]:
     for found in _FUNCTION.finditer(text):
         if text.count("{", 0, found.start()) == text.count("}", 0, found.start()):
             yield found
+
+
+def _beginning(text: str, function: re.Match[str]) -> str:
+    """A function's text up to its first parenthesis, from the end of what stands before it."""
+    begins = max(text.rfind(end, 0, function.start()) for end in ";}") + 1
+    return text[begins : function.end()].partition("(")[0]
 
 
 def _end(text: str, at: int) -> int:
@@ -127,6 +138,8 @@ def _line(text: str, at: int) -> int:
 #: Of C's headers, which NVRTC does not have.
 _LIMITS = """#define INT_MAX 2147483647
 #define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 4294967295u
+#define LLONG_MAX 9223372036854775807ll
 #define FLT_MAX 3.402823466e+38f
 #define INFINITY __int_as_float(0x7f800000)
 """
