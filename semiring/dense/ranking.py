@@ -56,9 +56,11 @@ class Ranking:
         if self._product and bool(np.isinf(costs).any()):
             raise DomainError(f"{where}: factors must be greater than 0 and finite, got 0 or ∞. Leave such edges out.")
         place = heads.astype(np.int64) * n + tails
-        order = np.lexsort((costs, place))
-        kept = order[np.diff(place[order], prepend=-1) > 0]
-        self.begin = np.searchsorted(heads[kept], np.arange(n + 1)).astype(np.int64)
+        kept = np.argsort(place)
+        if not np.diff(place[kept]).all():  # some are parallel
+            order = np.lexsort((costs, place))
+            kept = order[np.diff(place[order], prepend=-1) > 0]
+        self.begin = np.append(0, np.bincount(heads[kept], minlength=n).cumsum())
         self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
         self.weights = weights[kept].astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights[kept]
 
@@ -77,9 +79,9 @@ class Ranking:
 
         Where ⊗ rounds, paths beyond a limit are cut off only if they are so by more than rounding.
         """
-        d = self._distances(row)
-        arcs, bound = self._arcs(self.begin, self.tails, self.costs, d), self._bound(limit, d[target])
-        return load("semiring.kernels.cpu.routes.ranked").Ranked(arcs, source, target, bound, self._widest)
+        arcs = self._arcs(self.begin, self.tails, self.costs, row)
+        where = source, target, self._bound(limit, arcs.d[target])
+        return load("semiring.kernels.cpu.routes.ranked").Ranked(arcs, *where, self._widest)
 
     def apart(
         self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Scalar, overlap: float
@@ -98,28 +100,24 @@ class Ranking:
                 f"{self.where}: with overlap, no edge may make a path better, got "
                 f"{self.weights[self.costs.argmin()]:g}. Leave overlap out, or such edges."
             )
-        d, (begin, heads, numbers, twins) = self._distances(row), self._by_tail
-        forth = self._arcs(self.begin, self.tails, self.costs, d)
-        back = self._arcs(begin, heads, self.costs[numbers], self._distances(column))
-        where = source, target, self._bound(limit, d[target]), overlap
+        begin, heads, numbers, twins = self._by_tail
+        forth = self._arcs(self.begin, self.tails, self.costs, row)
+        back = self._arcs(begin, heads, self.costs[numbers], column)
+        where = source, target, self._bound(limit, forth.d[target]), overlap
         return load("semiring.kernels.cpu.routes.apart").Apart(forth, back, numbers, twins, *where)
-
-    def _arcs(self, begin: np.ndarray, ends: np.ndarray, costs: np.ndarray, d: np.ndarray) -> Array:
-        arcs = load("semiring.kernels.cpu.routes.ranked").Arcs
-        return arcs(begin, ends, costs, d, np.zeros(len(d), np.int64), d.dtype.type(self._none))
 
     @cached_property
     def _by_tail(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         """Arcs by tail: where those of each begin, their heads, which they are; undirected, the arcs back."""
         n = len(self.begin) - 1
         heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(self.begin))
-        numbers = np.lexsort((heads, self.tails))
-        begin = np.searchsorted(self.tails[numbers], np.arange(n + 1)).astype(np.int64)
+        numbers = np.argsort(self.tails, kind="stable")
         # By tail, arcs of an undirected graph are in the order of the arcs back.
+        begin = np.append(0, np.bincount(self.tails, minlength=n).cumsum())
         return begin, heads[numbers], numbers, None if self._directed else numbers
 
-    def _distances(self, line: np.ndarray) -> np.ndarray:
-        """A row as costs, of integers none further than just beyond the greatest that is compared.
+    def _arcs(self, begin: np.ndarray, ends: np.ndarray, costs: np.ndarray, line: np.ndarray) -> Array:
+        """Arcs with distances, of integers none further than just beyond the greatest that is compared.
 
         DomainError where negative edges may lead back from further on.
         """
@@ -132,7 +130,8 @@ class Ranking:
                     f"{int(line[beyond][0])}. Say dtype='float64'."
                 )
             d[beyond] = self._most + 1
-        return d
+        arcs = load("semiring.kernels.cpu.routes.ranked").Arcs
+        return arcs(begin, ends, costs, d, np.zeros(len(d), np.int64), d.dtype.type(self._none))
 
     def _bound(self, limit: Scalar, best: Array) -> Array:
         """A limit as a cost, for paths of which the best costs so much; none is beyond what is compared."""
@@ -143,7 +142,7 @@ class Ranking:
         bound = self._sign * limit
         if not self._exact:
             return bound + (1e-6 * (abs(bound) + abs(float(best))) if math.isfinite(bound) else 0)
-        return max(min(math.floor(bound) if math.isfinite(bound) else bound, self._most), -MOST)
+        return math.floor(max(min(bound, self._most), -MOST))
 
     def lengths(self, starts: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """What paths weigh, ⊗ from the source on; of integers int64."""
