@@ -111,9 +111,34 @@ def test_your_own_semiring_and_what_is_refused():
         shortest_paths([("A", "B", 2**61), ("B", "C", 1)], dtype="int64").k_paths("A", "C")
     far = [(k, k + 1, 2**60) for k in range(6)] + [(0, 6, 1)]
     assert list(shortest_paths(far, dtype="float64").k_paths(0, 6)) == [[0, 6], list(range(7))]
-    with pytest.raises(DomainError, match=r"below 2⁶² to be compared.*limit="):
+    with pytest.raises(DomainError, match=r"at most 2⁶¹ to be compared.*limit="):
         list(shortest_paths(far, dtype="int64").k_paths(0, 6))
     assert list(shortest_paths(far, dtype="int64").k_paths(0, 6, limit=2**60)) == [[0, 6]]
+    with pytest.raises(DomainError, match="to be compared"):
+        list(shortest_paths(far, dtype="int64").k_paths(0, 6, limit=2**62 + 2**61))
+    with pytest.raises(DomainError, match="to be compared"):
+        list(shortest_paths(far[:-1], dtype="int64").k_paths(0, 6))
+    with pytest.raises(DomainError, match="to be compared"):
+        list(shortest_paths(far, dtype="int64").k_paths(0, 6, 3, overlap=0.5))
+
+
+def test_integers_near_their_ends():
+    """Whatever is given is in order and leaves nothing out; what cannot be compared ends in an error."""
+    for case in range(60):
+        rng = np.random.default_rng(case)
+        n, big = int(rng.integers(4, 11)), 2 ** int(rng.integers(58, 61)) - int(rng.integers(9))
+        weights = [-big, big, 3 - big, big - 5, 0, 1] if case % 3 else [big, big - 5, 0, 1]
+        arcs = {pair: weights[rng.integers(len(weights))] for pair in itertools.combinations(range(n), 2)}
+        for name, sign in (("min_plus", 1), ("max_plus", -1)):
+            lengths = [(sign * sum(map(arcs.get, itertools.pairwise(p))), p) for p in simple_paths(arcs, 0, n - 1)]
+            paths = [path for _, path in sorted(lengths, key=lambda x: (x[0], x[1][::-1]))]
+            edges, found = [(i, j, w) for (i, j), w in arcs.items()], []
+            try:
+                found.extend(shortest_paths(edges, name, dtype="int64").k_paths(0, n - 1))
+                assert len(found) == len(paths)
+            except DomainError as error:
+                assert "2⁶¹" in str(error) or "int64" in str(error)  # noqa: PT017
+            assert found == paths[: len(found)]
 
 
 @pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
@@ -145,6 +170,10 @@ def test_labels_limits_and_parts_of_results():
     part = shortest_paths(EDGES, sources=["A"], targets=["C"], dtype="float64")
     assert part.k_distances("A", "C", 3, limit=12.0).tolist() == [11.0, 12.0]
     assert [list(paths) for paths in part.k_paths([("A", "C")], 1)] == [[["A", "B", "C"]]]
+    assert [list(paths) for paths in part.k_paths([("A", "C")], k=1)] == [[["A", "B", "C"]]]
+    for k in (10**12, 10**30):  # no room is made for paths that there are not
+        assert [len(paths) for paths in r.k_paths([("A", "C"), ("C", "A")], k)] == [3, 0]
+        assert len(r.k_distances("A", "C", k)) == 3
     assert list(shortest_paths(EDGES, directed=False).k_paths("C", "A", 2)) == [["C", "B", "A"], ["C", "A"]]
     both = shortest_paths([*EDGES, ("A", "C", 5), ("A", "C", 30), ("A", "A", 0)])  # the best of parallel edges
     assert both.k_distances("A", "C", 9).tolist() == [5, 11, 14]
@@ -162,6 +191,9 @@ def test_what_is_no_question():
         r.k_paths("C", "A")
     with pytest.raises(ShapeError, match="k_paths: pairs must be"):
         r.k_paths(["A", "BCD"], 2)
+    for wrong in ((), (None,)):
+        with pytest.raises(ShapeError, match="of pairs, k must be"):
+            r.k_paths([("A", "C")], *wrong)
     with pytest.raises(ValueError, match="callback must come with k"):
         r.k_paths("A", "C", callback=print)
     for overlap in (1, -0.1, "half", INF):
@@ -244,6 +276,7 @@ def test_alternatives_share_at_most_a_part():
             assert min(through) <= r.k_distances(u, v, 4, overlap=0.5)[-1]
     r = shortest_paths(EDGES)
     assert list(r.k_paths("A", "C", 5, overlap=0)) == [["A", "B", "C"], ["A", "C"]]
+    assert list(r.k_paths("A", "C", 5, overlap=np.float32(0.25))) == [["A", "B", "C"], ["A", "C"]]
     assert list(r.k_paths("A", "C", 5, overlap=0.4)) == [["A", "B", "C"], ["A", "C"], ["A", "B", "D", "C"]]
     assert list(r.k_paths("A", "C", 5, overlap=0.4, limit=12)) == [["A", "B", "C"], ["A", "C"]]
     assert [list(x) for x in r.k_paths([("A", "C"), ("C", "A")], 2, overlap=0)] == [[["A", "B", "C"], ["A", "C"]], []]
@@ -301,7 +334,7 @@ def test_yen_is_scipys():
             while path[-1] != s:
                 path.append(int(row[path[-1]]))
             assert len(path) == len(set(path)) == (row >= 0).sum() + 1
-    assert csgraph.yen(A, 0, 1, 0).tolist() == []
+    assert csgraph.yen(A, 0, 1, 0).tolist() == csgraph.yen(A, 0, 0, 0).tolist() == []
     for wrong in ((0, n, 1), (-1, 0, 1), (0, 1, -1)):
         with pytest.raises(ValueError, match="yen: "):
             csgraph.yen(A, *wrong)

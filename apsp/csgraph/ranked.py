@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra.catalog import min_plus
-from semiring.dense.ranking import Ranking, in_batches
+from semiring.dense.ranking import Ranking, take_all
 from semiring.dense.routes import NONE
 from semiring.host.spelling import came
 from semiring.host.types import Array
 
-from .conversion import Network, network
+from .conversion import network
 from .engines import Options, distances
 from .shortest import within_reach
 
@@ -83,25 +83,19 @@ def yen(
         raise ValueError(f"yen: must have 0 <= source, sink < {n}, got {came(source)} and {came(sink)}.")
     if count < 0:
         raise ValueError(f"yen: K must be at least 0, got {count}.")
-    ranking, row = _ranked(graph, source)
-    found = list(in_batches(ranking.search(row, source, sink), count))
-    lengths = np.concatenate([np.empty(0), *(ranking.lengths(starts, steps) for starts, _, steps in found)])
-    if not return_predecessors:
-        return lengths
-    P, first = np.full((len(lengths), n), NONE, np.int32), 0
-    for starts, vertices, _ in found:
-        path = np.repeat(np.arange(first, first + len(starts) - 1), np.diff(starts))
-        inner = np.ones(len(vertices), bool)
-        inner[starts[:-1]] = False
-        P[path[inner], vertices[inner]] = vertices[np.flatnonzero(inner) - 1]
-        first += len(starts) - 1
-    return lengths, P
-
-
-def _ranked(graph: Network, source: int) -> tuple[Ranking, np.ndarray]:
-    """The arcs, and the distances from the source."""
     sources = np.array([source])
     arcs, row = within_reach(  # canonical arcs before the matrix is written to
         graph.canonical_arcs, sources, lambda part: (part, distances(part, sources, Options())[0])
     )
-    return Ranking(min_plus, (arcs.tails, arcs.heads, arcs.weights), graph.n, where="yen"), row
+    ranking = Ranking(min_plus, (arcs.tails, arcs.heads, arcs.weights), n, where="yen")
+    search = ranking.search(row, source, sink)
+    take_all([search], count, 1)
+    starts, vertices, steps = search.take()
+    lengths = ranking.lengths(starts, steps)[:count]  # from a vertex to itself one is there from the start
+    if not return_predecessors:
+        return lengths
+    P, inner = np.full((len(starts) - 1, n), NONE, np.int32), np.ones(len(vertices), bool)
+    inner[starts[:-1]] = False
+    path = np.repeat(np.arange(len(P)), np.diff(starts))
+    P[path[inner], vertices[inner]] = vertices[np.flatnonzero(inner) - 1]
+    return lengths, P[:count]

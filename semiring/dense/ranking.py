@@ -18,7 +18,7 @@ from ..host.signals import load
 from ..host.types import Array, Scalar
 from ..kernels.cpu.processors import default_threads
 
-#: Lengths of integers that are counted; weights are at most a quarter of that.
+#: No path, as a sum of integers; lengths are compared up to half of that, weights are at most a quarter.
 MOST = 1 << 62
 #: Paths that are looked for before the first of them is taken.
 _AHEAD = 64
@@ -46,8 +46,9 @@ class Ranking:
         self._widest = not semiring.lengths and not self._product
         self._exact = not dtypes.SCALARS[weights.dtype].floating and not self._product
         self._none: Any = (np.iinfo(np.int64).max if self._widest else MOST) if self._exact else math.inf
+        self._most = MOST // 2 if self._exact and not self._widest else self._none
         costs = self._costs(weights)
-        if self._exact and not self._widest and len(costs) and int(np.abs(costs).max()) > MOST // 4:
+        if self._most == MOST // 2 and len(costs) and int(np.abs(costs).max()) > MOST // 4:
             raise DomainError(
                 f"{where}: integer weights must be within ±2⁶⁰, so that no sum of two wraps, got "
                 f"{int(weights[np.abs(costs).argmax()])}. Say dtype='float64'."
@@ -55,9 +56,11 @@ class Ranking:
         if self._product and bool(np.isinf(costs).any()):
             raise DomainError(f"{where}: factors must be greater than 0 and finite, got 0 or ∞. Leave such edges out.")
         place = heads.astype(np.int64) * n + tails
-        order = np.lexsort((costs, place))
-        kept = order[np.diff(place[order], prepend=-1) > 0]
-        self.begin = np.searchsorted(heads[kept], np.arange(n + 1)).astype(np.int64)
+        kept = np.argsort(place)
+        if not np.diff(place[kept]).all():  # some are parallel
+            order = np.lexsort((costs, place))
+            kept = order[np.diff(place[order], prepend=-1) > 0]
+        self.begin = np.append(0, np.bincount(heads[kept], minlength=n).cumsum())
         self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
         self.weights = weights[kept].astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights[kept]
 
@@ -76,11 +79,9 @@ class Ranking:
 
         Where ⊗ rounds, paths beyond a limit are cut off only if they are so by more than rounding.
         """
-        d, far = self._distances(row)
-        arcs, bound = self._arcs(self.begin, self.tails, self.costs, d), self._bound(limit, d[target])
-        found = load("semiring.kernels.cpu.routes.ranked").Ranked(arcs, source, target, bound, self._widest)
-        found.far = far
-        return found
+        arcs = self._arcs(self.begin, self.tails, self.costs, row)
+        where = source, target, self._bound(limit, arcs.d[target])
+        return load("semiring.kernels.cpu.routes.ranked").Ranked(arcs, *where, self._widest)
 
     def apart(
         self, row: np.ndarray, column: np.ndarray, source: int, target: int, limit: Scalar, overlap: float
@@ -99,44 +100,49 @@ class Ranking:
                 f"{self.where}: with overlap, no edge may make a path better, got "
                 f"{self.weights[self.costs.argmin()]:g}. Leave overlap out, or such edges."
             )
-        (d, _), (begin, heads, numbers, twins) = self._distances(row), self._by_tail
-        forth = self._arcs(self.begin, self.tails, self.costs, d)
-        back = self._arcs(begin, heads, self.costs[numbers], self._distances(column)[0])
-        where = source, target, self._bound(limit, d[target]), overlap
+        begin, heads, numbers, twins = self._by_tail
+        forth = self._arcs(self.begin, self.tails, self.costs, row)
+        back = self._arcs(begin, heads, self.costs[numbers], column)
+        where = source, target, self._bound(limit, forth.d[target]), overlap
         return load("semiring.kernels.cpu.routes.apart").Apart(forth, back, numbers, twins, *where)
-
-    def _arcs(self, *parts: np.ndarray) -> Array:
-        return load("semiring.kernels.cpu.routes.ranked").arcs_of(*parts, self._none)
 
     @cached_property
     def _by_tail(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         """Arcs by tail: where those of each begin, their heads, which they are; undirected, the arcs back."""
         n = len(self.begin) - 1
         heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(self.begin))
-        numbers = np.lexsort((heads, self.tails))
-        begin = np.searchsorted(self.tails[numbers], np.arange(n + 1)).astype(np.int64)
+        numbers = np.argsort(self.tails, kind="stable")
         # By tail, arcs of an undirected graph are in the order of the arcs back.
+        begin = np.append(0, np.bincount(self.tails, minlength=n).cumsum())
         return begin, heads[numbers], numbers, None if self._directed else numbers
 
-    def _distances(self, line: np.ndarray) -> tuple[np.ndarray, bool]:
-        """A row as costs, and whether it has some that are too large to be compared, which are left out."""
-        d, far = self._costs(line), False
-        if self._exact and not self._widest and line.dtype.itemsize == 8:
-            beyond = (d > MOST // 4) & (d != self._none)
-            far = bool(beyond.any())
-            d[beyond] = self._none
-        return d, far
+    def _arcs(self, begin: np.ndarray, ends: np.ndarray, costs: np.ndarray, line: np.ndarray) -> Array:
+        """Arcs with distances, of integers none further than just beyond the greatest that is compared.
+
+        DomainError where negative edges may lead back from further on.
+        """
+        d = self._costs(line)
+        if self._most == MOST // 2 and line.dtype.itemsize == 8:
+            beyond = ((d > self._most) | (d < -self._most)) & (d != self._none)
+            if bool(beyond.any()) and self.costs.min() < 0:
+                raise DomainError(
+                    f"{self.where}: where edges make paths better, distances must be within ±2⁶¹ to be compared, got "
+                    f"{int(line[beyond][0])}. Say dtype='float64'."
+                )
+            d[beyond] = self._most + 1
+        arcs = load("semiring.kernels.cpu.routes.ranked").Arcs
+        return arcs(begin, ends, costs, d, np.zeros(len(d), np.int64), d.dtype.type(self._none))
 
     def _bound(self, limit: Scalar, best: Array) -> Array:
-        """A limit as a cost, for paths of which the best costs so much."""
+        """A limit as a cost, for paths of which the best costs so much; none is beyond what is compared."""
         if limit is None:
-            return self._none
+            return self._most
         if self._product:
             limit = math.log(limit) if limit > 0 else -math.inf
         bound = self._sign * limit
         if not self._exact:
             return bound + (1e-6 * (abs(bound) + abs(float(best))) if math.isfinite(bound) else 0)
-        return max(min(math.floor(bound) if math.isfinite(bound) else bound, self._none), -MOST)
+        return math.floor(max(min(bound, self._most), -MOST))
 
     def lengths(self, starts: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """What paths weigh, ⊗ from the source on; of integers int64."""
@@ -151,11 +157,11 @@ class Ranking:
         return out
 
     def refuse_cut(self, search: Any, limit: Scalar = None) -> None:
-        """DomainError for a search that no limit ended, and that left out paths too long for integers."""
-        if search.cut and limit is None:
+        """DomainError for a search at its end that left out paths too long for integers, not beyond a limit."""
+        if search.ended and search.cut and self._bound(limit, 0) == self._most:
             raise DomainError(
-                f"{self.where}: lengths must be below 2⁶² to be compared, got longer paths after those given. Ask for "
-                "fewer, give limit=, or say dtype='float64'."
+                f"{self.where}: lengths must be at most 2⁶¹ to be compared, got longer paths after those given. Ask "
+                "for fewer, give limit=, or say dtype='float64'."
             )
 
 
@@ -181,32 +187,32 @@ def ties(tight: tuple[np.ndarray, np.ndarray], n: int, source: int, target: int,
         yield from np.split(vertices, starts[1:-1]) if len(starts) > 1 else ()
 
 
-def in_batches(search: Any, k: int | None = None, heard: Callable[[int], None] = lambda done: None) -> Iterator[Batch]:
+def in_batches(search: Any, k: float = math.inf, heard: Callable[[int], None] = lambda done: None) -> Iterator[Batch]:
     """The next paths of a search, k or all: one, then two, and so on; `heard(done)` in between."""
     done, ahead = 0, 1
-    while k is None or done < k:
-        wanted = ahead if k is None else min(ahead, k - done)
+    while done < k and not search.ended:
+        wanted = min(ahead, k - done)
         while not search.advance(wanted):
             heard(done)
         batch = search.take()
         done += len(batch[0]) - 1
         heard(done)
         yield batch
-        if len(batch[0]) <= wanted:
-            return
         ahead = min(2 * ahead, _AHEAD)
 
 
-def take_all(searches: Sequence[Any], count: int, threads: int | None, heard: Callable[[], None]) -> None:
+def take_all(
+    searches: Sequence[Any], count: int, threads: int | None, heard: Callable[[], None] = lambda: None
+) -> None:
     """Have every search find so many paths, on several threads; `heard()` between calls, so that Ctrl-C is."""
     threads = threads or default_threads()
-    run, left = load("semiring.kernels.cpu.pool").run, list(searches)
+    run, left, more = load("semiring.kernels.cpu.pool").run, list(searches), []
+
+    def advance(_: int, search: Array) -> None:
+        if not search.advance(count):
+            more.append(search)
+
     while left:
-        done: dict[int, bool] = {}
-
-        def advance(_: int, k: int, left: Sequence[Array] = left, done: dict[int, bool] = done) -> None:
-            done[k] = left[k].advance(count)
-
-        run(advance, [(k,) for k in range(len(left))], threads)
-        left = [search for k, search in enumerate(left) if not done[k]]
+        run(advance, [(search,) for search in left], threads)
+        left[:], more[:] = more, []
         heard()

@@ -67,10 +67,10 @@ MUTANTS = [
     Mutant(
         "ranked-longer-than-integers",
         "semiring/dense/ranking.py",
-        "        found.far = far\n",
-        "",
+        "d[beyond] = self._most + 1",
+        "d[beyond] = self._none",
         "tests/test_ranked.py::test_your_own_semiring_and_what_is_refused",
-        "Paths beyond 2⁶² are left out without a word.",
+        "Paths beyond 2⁶¹ are left out without a word.",
     ),
     Mutant(
         "ranked-limit-of-the-result",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from numbers import Real
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -37,13 +38,15 @@ class Ranked(Flowing):
     """Simple paths, the best first."""
 
     @overload
-    def k_paths(self, u: list[Any] | np.ndarray, v: int, **more: Unpack[_More]) -> list[Paths]: ...
+    def k_paths(
+        self, u: list[Any] | np.ndarray, v: int | None = None, k: int | None = None, **more: Unpack[_More]
+    ) -> list[Paths]: ...
     @overload
     def k_paths(self, u: Label, v: Label, k: int | None = None, **more: Unpack[_More]) -> Iterator[list[Any]]: ...
     def k_paths(
         self,
         u: Any,
-        v: Any,
+        v: Any = None,
         k: int | None = None,
         *,
         overlap: float | None = None,
@@ -116,9 +119,11 @@ class Ranked(Flowing):
         >>> [list(paths) for paths in r.k_paths([("A", "C"), ("C", "A")], 3)]
         [[['A', 'B', 'C'], ['A', 'C'], ['A', 'B', 'D', 'C']], []]
         """
-        if k is None and isinstance(u, (list, np.ndarray)):
-            return self._of_pairs(u, _Wanted("k_paths", v, overlap, self._tighter(limit), callback))
-        found = self._found(u, v, _Wanted("k_paths", k, overlap, self._tighter(limit), callback))
+        pairs = isinstance(u, (list, np.ndarray)) and (k is None or v is None)
+        wanted = _Wanted("k_paths", v if pairs and k is None else k, overlap, self._tighter(limit), callback)
+        if pairs:
+            return self._of_pairs(u, wanted)
+        found = self._found(u, v, wanted)
         return (path for starts, vertices, _ in found for path in Paths(vertices, starts, self.graph.labels))
 
     def k_distances(
@@ -221,19 +226,20 @@ class Ranked(Flowing):
         ranking, where, k = self._ranking, wanted.where, wanted.k
         start, end = self._connected(where, u, v)
         search = self._search(self.engine.all_pairs.row(start), start, end, wanted)
-        watch = (lambda done: None) if k is None else Watch(f"{where}: {k} paths", k, wanted.callback)
+        heard = () if k is None else (k, Watch(f"{where}: {k} paths", k, wanted.callback))
 
         def found() -> Iterator[Batch]:
-            for batch in in_batches(search, k, watch):
+            for batch in in_batches(search, *heard):
                 yield wanted.within(batch, ranking)
-            if search.ended:
-                ranking.refuse_cut(search, wanted.limit)
+            ranking.refuse_cut(search, wanted.limit)
 
         return found()
 
     def _of_pairs(self, pairs: Any, wanted: _Wanted) -> list[Paths]:
         """The paths of many pairs: a row of distances a source, and searches on all threads."""
-        ranking, k, engine = self._ranking, wanted.k or 1, self.engine.all_pairs
+        ranking, k, engine = self._ranking, wanted.k, self.engine.all_pairs
+        if k is None:
+            raise ShapeError("k_paths: of pairs, k must be how many paths of each, got None.")
         i, j = self._pairs(pairs, "k_paths")
         start, end = (self._in_graph(names, index) for names, index in ((self.sources, i), (self.targets, j)))
         found: dict[int, Batch] = {}
@@ -249,8 +255,7 @@ class Ranked(Flowing):
                 take_all(searches, k, getattr(engine, "threads", None), partial(watch, done))
                 for q, search in zip(part.tolist(), searches, strict=True):
                     found[q] = wanted.within(search.take(), ranking)
-                    if search.ended:
-                        ranking.refuse_cut(search, wanted.limit)
+                    ranking.refuse_cut(search, wanted.limit)
                 done += len(part)
                 watch(done)
         return [Paths(found[q][1], found[q][0], self.graph.labels) for q in range(len(i))]
@@ -285,7 +290,7 @@ class _Wanted:
         if self.callback is not None and k is None:
             raise ValueError(f"{where}: a callback must come with k, the number of paths, got none.")
         if overlap is not None:
-            if not isinstance(overlap, (int, float)) or not 0 <= overlap < 1:
+            if not isinstance(overlap, Real) or not 0 <= overlap < 1:
                 raise ValueError(f"{where}: overlap must be a share of at least 0 and below 1, got {came(overlap)}.")
             if k is None or k > 62:
                 raise ShapeError(f"{where}: with overlap, k must be at most 62, got {came(k)}.")

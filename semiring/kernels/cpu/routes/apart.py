@@ -79,7 +79,7 @@ class Apart:
     `twins` of an undirected graph the arc back of each.
     """
 
-    cut = ended = False
+    ended = False
 
     def __init__(
         self, forth: Arcs, back: Arcs, numbers: np.ndarray, twins: np.ndarray | None, source: int, target: int,
@@ -91,6 +91,7 @@ class Apart:
         before, behind = forth.d[forth.tails], back.d[heads]
         f = np.where((before == forth.none) | (behind == forth.none), forth.none, before + forth.weights + behind)
         here = np.flatnonzero((f <= bound) & (f != forth.none))
+        self.cut = bool(((f > bound) & (f != forth.none)).any())
         order = here[np.argsort(f[here], kind="stable")]
         self._found: list[tuple[np.ndarray, ...]] = []
         self._used, self._state, self._most = np.zeros(m, np.int64), np.zeros(3, np.int64), np.empty(0, dtype)

@@ -365,16 +365,11 @@ def write(nodes: Array, found: Array, starts: Array, vertices: Array, steps: Arr
             a = nodes[a].parent
 
 
-def arcs_of(begin: np.ndarray, tails: np.ndarray, weights: np.ndarray, d: np.ndarray, none: Any) -> Arcs:
-    """Arcs of which no best one is known yet."""
-    return Arcs(begin, tails, weights, d, np.zeros(len(d), np.int64), d.dtype.type(none))
-
-
 class Ranked:
     """Simple paths from a source to a target, the best first, none beyond `bound`; `widest` ones by the worst arc."""
 
-    #: Whether all paths are found, and whether there are vertices too far to be compared.
-    ended = far = False
+    #: Whether all paths are found; whether some were left out for their length.
+    ended = cut = False
 
     def __init__(self, arcs: Arcs, source: int, target: int, bound: Any, widest: bool) -> None:
         self._arcs, self._goal, self._bound, self._widest = arcs, source, arcs.d.dtype.type(bound), widest
@@ -384,13 +379,8 @@ class Ranked:
         self._space.nodes[0] = target, -1, 0, -1, -1, -1, -1, 0, -1
         self._space.f[0] = self._space.key[0] = d = arcs.d[target]
         self._space.waiting[0] = 0
-        within = bool(d != arcs.none and d <= self._bound)
-        self._state[FOUND if source == target else WAITING] = within
-
-    @property
-    def cut(self) -> bool:
-        """Whether paths were left out for their length."""
-        return self.far or bool(self._state[CUT])
+        if d != arcs.none:
+            self._state[CUT if d > self._bound else FOUND if source == target else WAITING] = 1
 
     def advance(self, count: int) -> bool:
         """Search on for a moment; whether so many paths are there, beside those that were taken, or all there are.
@@ -400,14 +390,14 @@ class Ranked:
         MemoryNeeded
             If the paths and the search do not fit.
         """
-        wanted = self._taken + count
-        if wanted > len(self._found):
-            self._found = np.resize(self._found, max(wanted, 2 * len(self._found)))
-        where = self._goal, self._bound, self._widest
-        code = advance(self._arcs, *where, self._space, self._found, self._state, wanted, CALL)
+        where, wanted, room = (self._goal, self._bound, self._widest), self._taken + count, len(self._found)
+        code = advance(self._arcs, *where, self._space, self._found, self._state, min(wanted, room), CALL)
         if code == FULL:
             self._grow()
-        self.ended = bool(code == NONE)
+        elif code == ENOUGH and wanted > room:
+            self._found = np.resize(self._found, 2 * room)
+            return False
+        self.ended, self.cut = bool(code == NONE), bool(self._state[CUT])
         return bool(code in (ENOUGH, NONE))
 
     def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
