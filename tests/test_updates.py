@@ -52,6 +52,13 @@ def distances(A: np.ndarray) -> np.ndarray:
     return D
 
 
+def of_integers(A: np.ndarray) -> np.ndarray:
+    """`distances` of integers, whose greatest is infinity."""
+    far = np.iinfo(A.dtype).max
+    D = distances(np.where(far == A, np.inf, A))
+    return np.where(np.isinf(D), far, D).astype(A.dtype)
+
+
 def drawn(rng, n: int, most: int = 3) -> list[tuple[int, int]]:
     """A few arcs, or all of a vertex."""
     if rng.random() < 0.2:
@@ -124,6 +131,35 @@ def test_integers_that_might_overflow_are_closed_anew():
         A[0, 1] = -5
         D, A = update(closure(A), A, {(1, 2): far - 3})
         np.testing.assert_array_equal(D, closure(A))
+
+
+def test_integers_of_both_signs_that_saturate_are_closed_anew(never_anew):
+    """An entry may be infinite there though a walk leads on from it to where the sum fits again."""
+    far, A = 32767, np.full((4, 4), 32767, np.int16)
+    A[0, 1], A[1, 2], A[2, 0], A[3, 0], A[1, 3], A[3, 2], A[0, 2] = 16388, 20000, 7, -10923, 16384, -8191, 2
+    np.fill_diagonal(A, 0)
+    D, B = update(closure(A), A, {(0, 2): far})  # 0 → 1 → 3 is too long, 0 → 1 → 3 → 2 is not
+    assert D[0, 2] == distances(np.where(far == B, np.inf, B))[0, 2] == 16388 + 16384 - 8191
+    np.testing.assert_array_equal(D, closure(B))
+    A = np.full((4, 4), far, np.int16)
+    np.fill_diagonal(A, 0)
+    A[0, 2], A[2, 3] = 6, far - 1
+    D, B = update(closure(A), A, {(1, 0): -20000})
+    assert D[1, 3] == -20000 + 6 + far - 1
+    np.testing.assert_array_equal(D, closure(B))
+
+
+def test_integers_of_both_signs_that_fit_are_followed(never_anew, monkeypatch):
+    """Of 20 vertices without walks between some, and of 20 joined by walks whose lengths alone say so."""
+    monkeypatch.setattr(updates, "closure", refuse)
+    A = np.full((20, 20), 2**31 - 1, np.int32)
+    A[range(19), range(1, 20)] = -5
+    np.fill_diagonal(A, 0)
+    D, A = update(of_integers(A), A, {(3, 9): -70, (7, 8): 2})
+    np.testing.assert_array_equal(D, of_integers(A))
+    A[range(1, 20), range(19)], A[0, 1] = 6 * 10**7, 2 * 10**8
+    D, A = update(of_integers(A), A, {(3, 12): -100})
+    np.testing.assert_array_equal(D, of_integers(A))
 
 
 def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
