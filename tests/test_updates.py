@@ -162,6 +162,14 @@ def test_integers_of_both_signs_that_fit_are_followed(never_anew, monkeypatch):
     np.testing.assert_array_equal(D, of_integers(A))
 
 
+def test_infinity_beside_integers_that_floats_would_round():
+    A = np.array([[0, 4], [2**60 + 1, 0]])
+    D, A = update(closure(A), A, {(0, 1): np.inf, (1, 0): 2**53 + 1})
+    assert D.tolist() == A.tolist() == [[0, 2**63 - 1], [2**53 + 1, 0]]
+    r = shortest_paths([("a", "b", 4), ("b", "c", 1)]).update({("a", "b"): np.inf, ("b", "c"): 2**53 + 1})
+    assert (r.distance("b", "c"), r.distance("a", "b")) == (2**53 + 1, np.inf)
+
+
 def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
     n = 120
     A = np.full((n, n), np.inf)
@@ -289,6 +297,7 @@ def test_what_is_no_change_is_refused():
         ((D, A, {(0, 2): 1}), VertexError, r"in 0 … 1, got \(0, 2\)"),
         ((D, A, {(-1, 0): 1}), VertexError, r"got \(-1, 0\)"),
         ((D, A, {0: 1}), VertexError, "got 0"),
+        ((D, A, {(0, 1): [3]}), ShapeError, r"must be one number, got \[3\]"),
         ((D, A, {(0, 1): 1.5}), DTypeError, "hold every entry exactly"),
         ((A + 1, A, {(0, 1): 1}), DomainError, "must have one = 0 on its diagonal"),
     ):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.algebra.conversion import conform
+from semiring.algebra.conversion import conform, with_ends
 from semiring.algebra.ranges import positions
 from semiring.algebra.records import Semiring
 from semiring.dense.changes import put
@@ -159,17 +159,8 @@ def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> Edges:
                 f"{came(pair)} and {came(back)} for {came(pair[::-1])}. Leave one of them out."
             )
     tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
-    values = list(weights.values())
-    new = numbers(values)
-    if weighted(graph) == np.float64:
-        new = new.astype(np.float64)
-    elif new.dtype.kind == "f" and (infinite := np.isinf(new)).any():  # ±inf become the ends of an integer dtype
-        finite = numbers([x for x, closed in zip(values, infinite.tolist(), strict=True) if not closed])
-        if finite.dtype.kind == "i" or not len(finite):
-            ends_of = np.iinfo(np.int64)
-            integers = np.where(new > 0, ends_of.max, ends_of.min)
-            integers[~infinite] = finite
-            new = integers
+    values, floats = list(weights.values()), weighted(graph) == np.float64
+    new = numbers(values).astype(np.float64) if floats else with_ends(values, numbers)
     return tails, heads, new
 
 
