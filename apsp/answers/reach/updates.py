@@ -11,6 +11,8 @@ import numpy as np
 
 from semiring.algebra.catalog import lor_land
 from semiring.dense.bits import BitMatrix
+from semiring.host.errors import DomainError
+from semiring.host.spelling import came
 from semiring.host.types import Array, Label
 
 from ...io.graph import Graph
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 
 def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label], Any]) -> Reachability:
     """The answer for its `graph` after changes {(u, v): whether there is an edge}."""
-    start, there = perf_counter(), np.array([bool(kept) for kept in changes.values()], bool)
+    start, told = perf_counter(), changes.values() if isinstance(changes, Mapping) else [changes]
+    for kept in told:
+        if not isinstance(kept, (bool, np.bool_, int, float)) or kept not in (0, 1):
+            raise DomainError(f"update: {{(u, v): True or False}} must say whether there is an edge, got {came(kept)}.")
+    there = np.array(list(told), bool)
     tails, heads, _ = changes_of(graph, dict(zip(changes, there.astype(int).tolist(), strict=True)))
     if graph.dense is None:
         after = _listed(graph, tails, heads, there)
