@@ -52,11 +52,11 @@ def distances(A: np.ndarray) -> np.ndarray:
     return D
 
 
-def of_integers(A: np.ndarray) -> np.ndarray:
-    """`distances` of integers, whose greatest is infinity."""
-    far = np.iinfo(A.dtype).max
-    D = distances(np.where(far == A, np.inf, A))
-    return np.where(np.isinf(D), far, D).astype(A.dtype)
+def of_integers(A: np.ndarray, dtype=None) -> np.ndarray:
+    """`distances` in an integer dtype, by default A's, whose greatest is infinity, as inf is."""
+    dtype, ends = dtype or A.dtype, A.dtype.kind == "i" and np.iinfo(A.dtype).max
+    D = distances(np.where(A == ends, np.inf, A) if A.dtype.kind == "i" else A)
+    return np.where(np.isinf(D), np.iinfo(dtype).max, np.where(np.isinf(D), 0, D).astype(dtype))
 
 
 def drawn(rng, n: int, most: int = 3) -> list[tuple[int, int]]:
@@ -168,6 +168,21 @@ def test_infinity_beside_integers_that_floats_would_round():
     assert D.tolist() == A.tolist() == [[0, 2**63 - 1], [2**53 + 1, 0]]
     r = shortest_paths([("a", "b", 4), ("b", "c", 1)]).update({("a", "b"): np.inf, ("b", "c"): 2**53 + 1})
     assert (r.distance("b", "c"), r.distance("a", "b")) == (2**53 + 1, np.inf)
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
+def test_integers_grow_where_a_change_needs_it(engine, never_anew):
+    """int32 is kept while it holds all distances, though a fresh answer might choose int64."""
+    edges = {(0, 1): 2147483, (1, 2): 134217730, (1, 4): 2147482, (2, 3): 1 << 30, (2, 4): 8589935, (3, 4): 134217726}
+    r = shortest_paths([(*ends, w) for ends, w in edges.items()], directed=False, engine=engine)
+    assert r.dtype == np.int32
+    steps = {(2, 4): 1073741826, (1, 2): 402653185}, {(1, 2): 536870913}, {(2, 4): np.inf}, {(1, 2): 2**31 - 1}
+    for given in steps:
+        r, edges = r.update(given), edges | given
+        A = np.full((5, 5), np.inf)
+        A[tuple(np.transpose(list(edges)))] = list(edges.values())
+        np.testing.assert_array_equal(r.distances, of_integers(np.minimum(A, A.T), r.dtype))
+    assert r.dtype == np.int64
 
 
 def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):

@@ -113,7 +113,7 @@ def update(
     given = [infinities.get(w, w) for w in changes.values()]
 
     def read(numbers: list[Scalar]) -> np.ndarray:
-        found: np.ndarray = take_in(numbers or np.empty(0, M.dtype), where=where).array
+        found: np.ndarray = take_in(numbers, where=where).array
         return found
 
     # An infinity that the semiring lacks is refused as such, and floats have their own.
