@@ -18,7 +18,7 @@ from test_reach import random_digraph
 
 from apsp import Graph, Reachability, shortest_paths, transitive_closure
 from apsp.doors.cli import main
-from semiring import AlgebraError, FormatError, MemoryNeeded, VertexError
+from semiring import AlgebraError, DomainError, FormatError, MemoryNeeded, VertexError
 from semiring.sparse.reach import ReachIndex
 
 Arcs = tuple[int, np.ndarray, np.ndarray]
@@ -165,6 +165,16 @@ def test_a_matrix_is_updated_too_and_stays_as_it_was():
     assert (t.descendants(0), int(A.sum())) == ([1, 2], 3)
     with pytest.raises(VertexError, match="edges"):
         t.update({2: True})
+
+
+@pytest.mark.parametrize("wrong", [np.inf, np.nan, -1, "no", None, [True]])
+def test_a_change_is_true_or_false(wrong):
+    """An edge of weight infinity is none elsewhere, so inf may mean that it goes; as a truth value it would come."""
+    t = transitive_closure([("a", "b"), ("c", "d")])
+    for given in ({("b", "c"): wrong}, [wrong]):
+        with pytest.raises(DomainError, match="True or False"):
+            t.update(given)
+    assert t.update({("b", "c"): np.bool_(True), ("a", "b"): 0}).to_edges() == [("b", "c"), ("b", "d"), ("c", "d")]
 
 
 def test_a_saved_index_answers_and_updates_need_the_graph(tmp_path):

@@ -52,6 +52,13 @@ def distances(A: np.ndarray) -> np.ndarray:
     return D
 
 
+def of_integers(A: np.ndarray, dtype=None) -> np.ndarray:
+    """`distances` in an integer dtype, by default A's, whose greatest is infinity, as inf is."""
+    dtype, ends = dtype or A.dtype, A.dtype.kind == "i" and np.iinfo(A.dtype).max
+    D = distances(np.where(A == ends, np.inf, A) if A.dtype.kind == "i" else A)
+    return np.where(np.isinf(D), np.iinfo(dtype).max, np.where(np.isinf(D), 0, D).astype(dtype))
+
+
 def drawn(rng, n: int, most: int = 3) -> list[tuple[int, int]]:
     """A few arcs, or all of a vertex."""
     if rng.random() < 0.2:
@@ -124,6 +131,58 @@ def test_integers_that_might_overflow_are_closed_anew():
         A[0, 1] = -5
         D, A = update(closure(A), A, {(1, 2): far - 3})
         np.testing.assert_array_equal(D, closure(A))
+
+
+def test_integers_of_both_signs_that_saturate_are_closed_anew(never_anew):
+    """An entry may be infinite there though a walk leads on from it to where the sum fits again."""
+    far, A = 32767, np.full((4, 4), 32767, np.int16)
+    A[0, 1], A[1, 2], A[2, 0], A[3, 0], A[1, 3], A[3, 2], A[0, 2] = 16388, 20000, 7, -10923, 16384, -8191, 2
+    np.fill_diagonal(A, 0)
+    D, B = update(closure(A), A, {(0, 2): far})  # 0 → 1 → 3 is too long, 0 → 1 → 3 → 2 is not
+    assert D[0, 2] == distances(np.where(far == B, np.inf, B))[0, 2] == 16388 + 16384 - 8191
+    np.testing.assert_array_equal(D, closure(B))
+    A = np.full((4, 4), far, np.int16)
+    np.fill_diagonal(A, 0)
+    A[0, 2], A[2, 3] = 6, far - 1
+    D, B = update(closure(A), A, {(1, 0): -20000})
+    assert D[1, 3] == -20000 + 6 + far - 1
+    np.testing.assert_array_equal(D, closure(B))
+
+
+def test_integers_of_both_signs_that_fit_are_followed(never_anew, monkeypatch):
+    """Of 20 vertices without walks between some, and of 20 joined by walks whose lengths alone say so."""
+    monkeypatch.setattr(updates, "closure", refuse)
+    A = np.full((20, 20), 2**31 - 1, np.int32)
+    A[range(19), range(1, 20)] = -5
+    np.fill_diagonal(A, 0)
+    D, A = update(of_integers(A), A, {(3, 9): -70, (7, 8): 2})
+    np.testing.assert_array_equal(D, of_integers(A))
+    A[range(1, 20), range(19)], A[0, 1] = 6 * 10**7, 2 * 10**8
+    D, A = update(of_integers(A), A, {(3, 12): -100})
+    np.testing.assert_array_equal(D, of_integers(A))
+
+
+def test_infinity_beside_integers_that_floats_would_round():
+    A = np.array([[0, 4], [2**60 + 1, 0]])
+    D, A = update(closure(A), A, {(0, 1): np.inf, (1, 0): 2**53 + 1})
+    assert D.tolist() == A.tolist() == [[0, 2**63 - 1], [2**53 + 1, 0]]
+    r = shortest_paths([("a", "b", 4), ("b", "c", 1)]).update({("a", "b"): np.inf, ("b", "c"): 2**53 + 1})
+    assert (r.distance("b", "c"), r.distance("a", "b")) == (2**53 + 1, np.inf)
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
+def test_integers_grow_where_a_change_needs_it(engine, never_anew):
+    """int32 is kept while it holds all distances, though a fresh answer might choose int64."""
+    edges = {(0, 1): 2147483, (1, 2): 134217730, (1, 4): 2147482, (2, 3): 1 << 30, (2, 4): 8589935, (3, 4): 134217726}
+    r = shortest_paths([(*ends, w) for ends, w in edges.items()], directed=False, engine=engine)
+    assert r.dtype == np.int32
+    steps = {(2, 4): 1073741826, (1, 2): 402653185}, {(1, 2): 536870913}, {(2, 4): np.inf}, {(1, 2): 2**31 - 1}
+    for given in steps:
+        r, edges = r.update(given), edges | given
+        A = np.full((5, 5), np.inf)
+        A[tuple(np.transpose(list(edges)))] = list(edges.values())
+        np.testing.assert_array_equal(r.distances, of_integers(np.minimum(A, A.T), r.dtype))
+    assert r.dtype == np.int64
 
 
 def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
@@ -253,6 +312,7 @@ def test_what_is_no_change_is_refused():
         ((D, A, {(0, 2): 1}), VertexError, r"in 0 … 1, got \(0, 2\)"),
         ((D, A, {(-1, 0): 1}), VertexError, r"got \(-1, 0\)"),
         ((D, A, {0: 1}), VertexError, "got 0"),
+        ((D, A, {(0, 1): [3]}), ShapeError, r"must be one number, got \[3\]"),
         ((D, A, {(0, 1): 1.5}), DTypeError, "hold every entry exactly"),
         ((A + 1, A, {(0, 1): 1}), DomainError, "must have one = 0 on its diagonal"),
     ):

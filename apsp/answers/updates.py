@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import partial
 from operator import call
 
 import numpy as np
 
 from semiring.algebra.catalog import get
-from semiring.algebra.conversion import conform
+from semiring.algebra.conversion import conform, with_ends
 from semiring.algebra.dtypes import SCALARS, encode, of
 from semiring.algebra.survey import survey
 from semiring.dense.changes import Step, follow, put
@@ -104,11 +104,20 @@ def update(
             f"update: D and A must be of one dtype of {s.name}, on one device, got {M.dtype} on {device_of(M)} and "
             f"{W.dtype} on {device_of(W)}. Convert A, then close it."
         )
-    for key in changes:
+    for key, w in changes.items():
         if not (isinstance(key, tuple) and len(key) == 2 and all(hasattr(k, "__index__") and 0 <= k < n for k in key)):
             raise VertexError(f"update: changes must be of entries (i, j), in 0 … {n - 1}, got {came(key)}.")
+        if not isinstance(w, Hashable) or isinstance(w, tuple):
+            raise ShapeError(f"update: a weight must be one number, got {came(w)}.")
     infinities = {end: x for x, end in SCALARS[M.dtype].infinities.items()}
-    values = take_in([infinities.get(w, w) for w in changes.values()] or np.empty(0, M.dtype), where=where).array
+    given = [infinities.get(w, w) for w in changes.values()]
+
+    def read(numbers: list[Scalar]) -> np.ndarray:
+        found: np.ndarray = take_in(numbers, where=where).array
+        return found
+
+    # An infinity that the semiring lacks is refused as such, and floats have their own.
+    values = read(given) if M.dtype.kind == "f" or -s.zero in given else with_ends(given, read)
     weights = conform(values, s, M.dtype, where=where)
     survey(weights, s, where=where)
     entries = {(int(i), int(j)): w for (i, j), w in zip(changes, weights.tolist(), strict=True)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from types import ModuleType
 
 import numpy as np
@@ -40,6 +40,22 @@ def from_sequence(source: Array, *, where: str) -> np.ndarray:
         if all(isinstance(value, (int, float, np.integer, np.floating)) for value in objects.flat):
             return exact(objects, where=where)
     return array
+
+
+def with_ends(values: list[Scalar], read: Callable[[list[Scalar]], np.ndarray]) -> np.ndarray:
+    """Numbers as `read` makes an array of them; next to integers alone, infinities as the ends of int64.
+
+    >>> with_ends([3, math.inf], np.array)
+    array([                  3, 9223372036854775807])
+    """
+    infinite = np.array([isinstance(x, (float, np.floating)) and math.isinf(x) for x in values], bool)
+    finite = read([x for x, far in zip(values, infinite.tolist(), strict=True) if not far])
+    if not infinite.any() or (len(finite) and finite.dtype.kind not in "iu"):
+        return finite if len(finite) == len(values) else read(values)
+    ends, found = np.iinfo(np.int64), np.empty(len(values), np.int64)
+    found[infinite] = [ends.max if x > 0 else ends.min for x in values if isinstance(x, (float, np.floating))]
+    found[~infinite] = finite
+    return found
 
 
 def _lengths(rows: Array) -> set[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from operator import call
 from typing import Any
 
@@ -67,7 +67,7 @@ def follow(
     """
     if s.add.selects is None or (dtypes.SCALARS[D.dtype].floating and s.mul.selects is None and Lengths.of(s) is None):
         return None
-    old, table = _entries(A, list(changes)), _Table(D, s, len(changes), write)
+    old, table = _entries(A, list(changes)), _Table(D, A, s, changes, write)
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
     if not table.affords(len(changes) - len(worse), len(worse)):
         return None
@@ -79,24 +79,36 @@ def follow(
 class _Table:
     """A closure that follows changes; steps return whether they did, else leave it as it was."""
 
-    def __init__(self, D: Array, s: Semiring, arcs: int, write: Callable[[Step], int]) -> None:
+    def __init__(self, D: Array, A: Array, s: Semiring, changes: Weights, write: Callable[[Step], int]) -> None:
         self.D, self.s, self.n, self.found, self.slack, self.write = D, s, len(D), 0, 0.0, write
+        self.A, self.changes, self.zero = A, changes, dtypes.zero(s, D.dtype)
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
         lengths, self.relative = Lengths.of(s), False
         if dtypes.SCALARS[D.dtype].floating and lengths is not None:
             # Up to n sums on the way, each at most twice as long as a walk over the arc, are rounded by eps / 2.
             self.slack, self.relative = 4 * self.n * dtypes.SCALARS[D.dtype].eps, lengths.logarithmic
-        several = arcs > 1 and self.slack and not self.relative
+        several = len(changes) > 1 and self.slack and not self.relative
         self.far = dtypes.largest_finite(D) if several else math.inf  # no distance is longer
 
     def _beats(self, a: Any, b: Any) -> Scalar:
         return a < b if self.s.add.selects == "least" else a > b
 
-    def _longest(self, u: int, v: int, w: Array) -> float:
-        """A bound of walks over an arc."""
-        parts = host(self.D[:, u]), host(self.D[v]), np.array([w], self.D.dtype)
-        return sum(map(dtypes.largest_finite, parts))
+    def _lines(self, u: int, v: int, *weights: Scalar) -> tuple[np.ndarray, ...]:
+        """Distances to an arc, distances from it, and its weights."""
+        return host(self.D[:, u]), host(self.D[v]), np.array(weights, self.D.dtype)
+
+    @cached_property
+    def _complete(self) -> bool:
+        """Whether integers are zero only where no walk leads: unless sums of both signs saturate."""
+        new, record = list(self.changes.values()), dtypes.SCALARS[self.D.dtype]
+        if not (record.integer and self.s.mul.saturating):
+            return True
+        best = self.D.min() if self.s.add.selects == "least" else self.D.max()
+        if not any(self._beats(x, dtypes.one(self.s, self.D.dtype)) for x in (best.item(), *new)):
+            return True
+        weights = self.A, np.array(new, self.D.dtype)
+        return self.n * max(map(dtypes.largest_finite, weights)) < record.high
 
     def _leaves(self, longest: float) -> bool:
         """Whether a sum might leave the integers."""
@@ -113,10 +125,14 @@ class _Table:
 
     def improve(self, u: int, v: int, w: Array) -> bool:
         """D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]."""
-        D = self.D
-        if not self._beats(w, D[u, v].item()):
+        D, d = self.D, self.D[u, v].item()
+        if not self._beats(w, d):
             return True
-        if not self._spend(self.arc[0]) or (dtypes.SCALARS[D.dtype].integer and self._leaves(self._longest(u, v, w))):
+        lines = self._lines(u, v, w, d) if dtypes.SCALARS[D.dtype].integer else ()
+        if not self._spend(self.arc[0]) or self._leaves(_longest(lines)):
+            return False
+        # Lines without a zero join all vertices by way of the arc, by sums that do not saturate.
+        if any((x == self.zero).any() for x in lines) and not self._complete:
             return False
         found = self.write(self._arc(u, v, w).gain)
         self.found += found
@@ -127,12 +143,20 @@ class _Table:
         (u, v), w, D = ends, old[ends], self.D
         d, old[ends] = D[u, v].item(), new
         margin = self.slack * (abs(d) if self.relative else 2 * self.far + abs(w))
-        if u == v or (self._beats(d, w) and not abs(w - d) <= margin) or d == dtypes.zero(self.s, D.dtype):
+        if u == v or (self._beats(d, w) and not abs(w - d) <= margin) or d == self.zero:
             return True  # no best walk leads over it
+        if not self._complete:
+            return False
         pairs = int((D[:, u] != 0).sum()) * int((D[v] != 0).sum()) if self.s.boolean else 0
         if not self._spend(self.arc[1]) or pairs > self.left:
             return False
-        floor = 0.0 if not self.slack else float(np.finfo(D.dtype).tiny) if self.relative else self._longest(u, v, w)
+        floor = (
+            0.0
+            if not self.slack
+            else float(np.finfo(D.dtype).tiny)
+            if self.relative
+            else _longest(self._lines(u, v, w))
+        )
         arc = self._arc(u, v, w)
         found = arc.affected(self.slack, floor)
         if not found:
@@ -154,6 +178,11 @@ class _Table:
 
     def _arc(self, u: int, v: int, w: Scalar) -> Any:
         return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)
+
+
+def _longest(lines: tuple[np.ndarray, ...]) -> float:
+    """A bound of walks over an arc."""
+    return sum(map(dtypes.largest_finite, lines))
 
 
 def _entries(A: Array, ends: list[Ends]) -> dict[Ends, Any]:

@@ -384,8 +384,10 @@ class Reachability:
 
         Raises
         ------
-        VertexError, DTypeError, ShapeError
-            If a key is no pair of labels, a value not True or False; if both ways of an undirected edge differ.
+        VertexError, ShapeError
+            If a key is no pair of labels; if both ways of an undirected edge differ.
+        DomainError
+            If a value is neither True nor False, 1 nor 0, or changes are no mapping.
         ValueError, MemoryNeeded
             If the answer was loaded from a file, which has no edges; if it does not fit a second time.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring.algebra.catalog import lor_land
 from semiring.dense.bits import BitMatrix
-from semiring.host.errors import DTypeError
+from semiring.host.errors import DomainError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Label
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label], Any]) -> Reachability:
     """The answer for its `graph` after changes {(u, v): whether there is an edge}."""
     start = perf_counter()
-    for ends, kept in changes.items():
-        if not isinstance(kept, (bool, np.bool_)) and kept not in (0, 1):
-            raise DTypeError(
-                f"update: an edge must be True, where it is added, or False, where removed, got {came(kept)} for "
-                f"{came(ends)}. Weights change by Result.update."
+    for ends, kept in changes.items() if isinstance(changes, Mapping) else [("all", changes)]:
+        if not isinstance(kept, (bool, np.bool_, int, float)) or kept not in (0, 1):
+            raise DomainError(
+                "update: {(u, v): True or False} must say whether there is an edge, got "
+                f"{came(kept)} for {came(ends)}. Weights change by Result.update."
             )
-    there = np.array([bool(kept) for kept in changes.values()], bool)
+    there = np.array(list(changes.values()), bool)
     tails, heads, _ = changes_of(graph, dict(zip(changes, there.astype(int).tolist(), strict=True)))
     if graph.dense is None:
         after = _listed(graph, tails, heads, there)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.algebra.conversion import conform
+from semiring.algebra.catalog import min_plus
+from semiring.algebra.conversion import conform, with_ends
 from semiring.algebra.ranges import positions
 from semiring.algebra.records import Semiring
 from semiring.dense.changes import put
-from semiring.host.errors import DTypeError, ShapeError, VertexError
+from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Edges, Scalar
 from semiring.kernels.backend import cuda_available
@@ -30,7 +31,7 @@ from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
 from ...road.log import PATIENCE
 from ...road.question import Question
-from ...road.road import answer
+from ...road.road import Answer, answer
 from ...road.wants import Wants
 from .along import carried
 from .turned import over_copies
@@ -62,9 +63,19 @@ def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) ->
             plan, seconds = replace(r.plan, reason=engine.updated or r.plan.reason), perf_counter() - start
             return replace(r, engine=engine, graph=graph, plan=plan, seconds=seconds, turned=turned)
     ask = partial(asked_anew, r, graph, turned, callback)
-    found, along = carried(ask(), a.weight, _quantities(r, turned), a.ordered, r) if a else (answer(ask()), None)
+    found, along = carried(ask(), a.weight, _quantities(r, turned), a.ordered, r) if a else (_answer(ask()), None)
     plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
     return replace(r, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along, turned=turned)
+
+
+def _answer(question: Question) -> Answer:
+    """The answer; in int64 if its weights ask for that and int32, which held the former distances, is too small."""
+    try:
+        return answer(question)
+    except (DTypeError, DomainError):
+        if question.wants.dtype != np.int32 or question.graph.target(question.semiring) != np.int64:
+            raise
+        return answer(replace(question, wants=replace(question.wants, dtype=None)))
 
 
 def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
@@ -159,17 +170,8 @@ def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> Edges:
                 f"{came(pair)} and {came(back)} for {came(pair[::-1])}. Leave one of them out."
             )
     tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
-    values = list(weights.values())
-    new = numbers(values)
-    if weighted(graph) == np.float64:
-        new = new.astype(np.float64)
-    elif new.dtype.kind == "f" and (infinite := np.isinf(new)).any():  # ±inf become the ends of an integer dtype
-        finite = numbers([x for x, closed in zip(values, infinite.tolist(), strict=True) if not closed])
-        if finite.dtype.kind == "i" or not len(finite):
-            ends_of = np.iinfo(np.int64)
-            integers = np.where(new > 0, ends_of.max, ends_of.min)
-            integers[~infinite] = finite
-            new = integers
+    values, floats = list(weights.values()), weighted(graph) == np.float64
+    new = numbers(values).astype(np.float64) if floats else with_ends(values, numbers)
     return tails, heads, new
 
 
@@ -193,24 +195,11 @@ def _of_mapping(graph: Graph, weights: Mapping[Any, Scalar]) -> np.ndarray:
             f"update: an edge must be one of the graph's, got {came(missing_edge)}, which it does not have."
         )
     count, first = count.ravel(), first.ravel()
-    values = _as_floats(old) if new.dtype.kind == "f" else old.astype(np.result_type(old, new))
+    if new.dtype.kind == "f":
+        old = conform(old, min_plus, np.float64, where="update: weights next to a fraction or inf")
+    values = old.astype(np.result_type(old, new))
     values[order[positions(first, count)]] = np.repeat(np.repeat(new, len(ways)), count)
     return values
-
-
-def _as_floats(weights: np.ndarray) -> np.ndarray:
-    """The weights in float64, exactly or DTypeError; an integer's ends are infinities."""
-    if weights.dtype.kind == "f":
-        return weights.copy()
-    info, floats = np.iinfo(weights.dtype), weights.astype(np.float64)
-    floats[weights == info.max], floats[weights == info.min] = np.inf, -np.inf
-    for edge in np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= 2.0**53)).tolist():
-        if int(floats[edge]) != int(weights[edge]):
-            raise DTypeError(
-                f"update: float64 must hold every weight exactly next to a fraction or inf, got {weights[edge]} on "
-                f"edge {edge}. Pass all weights again, in float64."
-            )
-    return floats
 
 
 def _turned(r: Result, graph: Graph, turns: Any) -> Expansion | None:
