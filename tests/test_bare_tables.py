@@ -165,6 +165,7 @@ def test_tables_of_truth_values_are_read_back(tmp_path):
     [
         ("0,nan,2,3\n" * 4, {}, ":1: an entry must be a number, got 'nan'"),
         ("0 1 2\nnan 0 1\n2 3 4\n", {}, ":2: an entry must be a number, got 'nan'"),
+        ("0 1 2\n∞ 0 1\n2 3 4\n", {"format": "matrix"}, ":2: an entry must be a number, got '∞'"),
         ("0 1.5\ninf 0\n1 2\n", {}, "a vertex must be"),
         ("0,1.5,3\ninf,0,2\n1,2,2\n4,4,4\n", {"columns": (0, 1, 2)}, "a vertex must be"),
         ("from,to,weight\n1,nan,2\n3,4,5\n", {}, ":2: a vertex must be"),

@@ -126,13 +126,18 @@ def test_rounding_of_what_it_was_computed_in_is_allowed_and_no_more():
     D = floyd_warshall(A)
     single = closure(A.astype(np.float32))
     assert check(A, single)
+    hint = " No difference exceeds the rounding of float32: if computed in that, say so by dtype."
     assert not check(A, single.astype(float))
+    assert str(check(A, single.astype(float))).endswith(hint)
     assert check(A, single.astype(float), dtype="float32")
     printed = np.array([float(f"{x:.4g}") for x in D.ravel()]).reshape(D.shape)
     assert not check(A, printed)
     assert check(A, printed, within=1e-3)
+    assert hint not in str(check(A, printed))
     D[29, 3] *= 1 + 1e-9
     assert check(A, D).pair == (29, 3)
+    assert hint not in str(check(A, (D * 1e8).astype(int)))
+    assert hint not in str(check((10 * A).astype(int), floyd_warshall((10 * A).astype(int)) + 1e-9, null_value=None))
     assert "exactly" in str(check((10 * A).astype(int), floyd_warshall((10 * A).astype(int)), null_value=None))
 
 

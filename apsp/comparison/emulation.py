@@ -77,13 +77,11 @@ class Emulation:
         kernels, rows = self.run.kernels, []
         headings = ["kernel", "launches", "grid", "block", "barriers a block", "shared", "registers", "occupancy"]
         for k in kernels:
-            barriers = f"{k.barriers / k.blocks:.3g}"
-            sizes = [f"{k.launches}", _times(k.grid), _times(k.block), barriers, f"{k.shared} B"]
-            rows.append([k.name, *sizes, f"{k.registers}", occupied(k)])
-        ends = "requests", "threads each"
+            sizes = _times(k.grid), _times(k.block), f"{k.barriers / k.blocks:.3g}", f"{k.shared} B"
+            rows.append([k.name, f"{k.launches}", *sizes, f"{k.registers}", occupied(k)])
         sites = {
-            "global": [["line", "kernel", "global memory", *ends, "sectors each", "at best"]],
-            "shared": [["line", "kernel", "shared memory", *ends, "wavefronts each", "at best"]],
+            space: [["line", "kernel", f"{space} memory", "requests", "threads each", f"{moved} each", "at best"]]
+            for space, moved in (("global", "sectors"), ("shared", "wavefronts"))
         }
         for name, s in [(k.name, s) for k in kernels for s in k.sites]:
             counts = s.lanes, s.sectors or s.wavefronts, s.least

@@ -98,7 +98,7 @@ def values(source: Source, body: bytes) -> np.ndarray:
 
 
 def data_lines(body: bytes) -> list[tuple[int, str]]:
-    return [(line, text) for line, text in enumerate(body.decode("latin-1").split("\n"), 1) if text.strip()]
+    return [(line, text) for line, text in enumerate(body.decode("utf-8", "replace").split("\n"), 1) if text.strip()]
 
 
 def edge_line(body: bytes, index: int) -> int:

@@ -99,7 +99,7 @@ def _entries(source: Source) -> list[tuple[int, list[str]]]:
 def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
     """Line number and fields of each line but blanks and comments."""
     between: str | None = ""
-    for line, text in enumerate(source.lines.decode("latin-1").split("\n"), 1):
+    for line, text in enumerate(source.lines.decode("utf-8", "replace").split("\n"), 1):
         empty = not text.strip() and not (between == "\t" and "\t" in text)  # which may be a row of empty fields
         if not empty and not text.lstrip().startswith("#"):
             between = _separator(text) if between == "" else between
