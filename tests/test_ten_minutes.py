@@ -564,6 +564,10 @@ def test_an_edge_is_added_or_removed_by_true_or_false():
     for value in ("no", float("nan"), np.inf, 4, None, "True"):
         with pytest.raises(apsp.DTypeError, match=r"must be True, .* or False, .*for \('A', 'B'\)\..*Result\.update"):
             t.update({("A", "B"): value})
+    with pytest.raises(TypeError, match=r"update: changes must be \{\(u, v\): True or False\}, got \["):
+        t.update([("A", "B", True)])
+    with pytest.raises(apsp.ShapeError, match=r"all pairs are needed, .*Ask without sources=, targets="):
+        shortest_paths(EDGES, sources=["A"]).eccentricity()
     for value in (False, 0, np.False_):
         assert not t.update({("A", "B"): value}).reaches("A", "B")
     for value in (True, 1, np.True_):

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label], Any]) -> Reachability:
     """The answer for its `graph` after changes {(u, v): whether there is an edge}."""
     start = perf_counter()
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"update: changes must be {{(u, v): True or False}}, got {came(changes)}.")
     for ends, kept in changes.items():
         if not isinstance(kept, (bool, np.bool_)) and kept not in (0, 1):
             raise DTypeError(
