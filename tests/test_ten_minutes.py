@@ -582,6 +582,8 @@ def test_numbers_and_their_texts_are_no_two_vertices_of_a_table():
             shortest_paths(wrong)
     way = re.search(r"as by (table\.astype.*\))\.", str(caught.value))[1]
     assert shortest_paths(eval(way)).distance(1, 3) == 11
+    with pytest.raises(FormatError, match="got '2' as a text and as a number"):
+        as_graph(pd.DataFrame({"from": [1, "2"], "to": [2, "3"], "km": [4, 7]}, dtype=object).astype({"km": int}))
     assert as_graph(pd.DataFrame({"from": ["Ann"], "to": [2], "km": [4]})).labels[1] == 2
     polars = pytest.importorskip("polars")
     with pytest.raises(FormatError, match=r"Make numbers of the column 'from'\."):
