@@ -564,6 +564,10 @@ def test_an_edge_is_added_or_removed_by_true_or_false():
     for value in ("no", float("nan"), np.inf, 4, None, "True"):
         with pytest.raises(apsp.DomainError, match=r"True or False.* for \('A', 'B'\)\. .*Result\.update"):
             t.update({("A", "B"): value})
+    with pytest.raises(TypeError, match=r"update: changes must be \{\(u, v\): True or False\}, got \["):
+        t.update([("A", "B", True)])
+    with pytest.raises(apsp.ShapeError, match=r"all pairs are needed, .*Ask without sources=, targets="):
+        shortest_paths(EDGES, sources=["A"]).eccentricity()
     for value in (False, 0, np.False_):
         assert not t.update({("A", "B"): value}).reaches("A", "B")
     for value in (True, 1, np.True_):
@@ -578,6 +582,8 @@ def test_numbers_and_their_texts_are_no_two_vertices_of_a_table():
             shortest_paths(wrong)
     way = re.search(r"as by (table\.astype.*\))\.", str(caught.value))[1]
     assert shortest_paths(eval(way)).distance(1, 3) == 11
+    with pytest.raises(FormatError, match="got '2' as a text and as a number"):
+        as_graph(pd.DataFrame({"from": [1, "2"], "to": [2, "3"], "km": [4, 7]}, dtype=object).astype({"km": int}))
     assert as_graph(pd.DataFrame({"from": ["Ann"], "to": [2], "km": [4]})).labels[1] == 2
     polars = pytest.importorskip("polars")
     with pytest.raises(FormatError, match=r"Make numbers of the column 'from'\."):

@@ -142,7 +142,8 @@ class Measured:
             n, engine = self.graph.n, self.engine
             engine.refuse_unbounded(where, self.graph.labels)
             if engine.shape != (n, n):
-                raise ShapeError(f"{where}: all pairs are needed, got a result of shape {engine.shape} for n = {n}.")
+                way = "Ask without sources=, targets=."
+                raise ShapeError(f"{where}: all pairs are needed, got shape {engine.shape} for n = {n}. {way}")
             blocks = _blocks(engine.table()) if engine.in_memory else engine.rows(np.arange(n))
             watched = _watched(blocks, Watch(f"{where}: {n} × {n} distances", n, None))
             cached = vars(self)["_totals"] = Totals.of(watched, n, engine.dtype)

@@ -387,7 +387,7 @@ class Reachability:
         VertexError, ShapeError
             If a key is no pair of labels; if both ways of an undirected edge differ.
         DomainError
-            If a value is neither True nor False, 1 nor 0, or changes are no mapping.
+            If a value is neither True nor False, 1 nor 0.
         ValueError, MemoryNeeded
             If the answer was loaded from a file, which has no edges; if it does not fit a second time.
 

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label], Any]) -> Reachability:
     """The answer for its `graph` after changes {(u, v): whether there is an edge}."""
     start = perf_counter()
-    for ends, kept in changes.items() if isinstance(changes, Mapping) else [("all", changes)]:
+    if not isinstance(changes, Mapping):
+        raise TypeError(f"update: changes must be {{(u, v): True or False}}, got {came(changes)}.")
+    for ends, kept in changes.items():
         if not isinstance(kept, (bool, np.bool_, int, float)) or kept not in (0, 1):
             raise DomainError(
                 "update: {(u, v): True or False} must say whether there is an edge, got "

@@ -140,7 +140,7 @@ class _Table:
         ends = [self.columns[end] for end in chosen[:2]]
         whole = all(column.dtype.is_signed_integer() for column in ends)
         labels, rows, cols = number_ends(*(x.to_numpy() if whole else x.to_list() for x in ends))
-        if ends[0].dtype.is_numeric() != ends[1].dtype.is_numeric():
+        if not all(end.dtype.is_numeric() for end in ends) and {str(end.dtype) for end in ends} != {"String"}:
             text = next((x for x in labels if isinstance(x, str) and is_numeral(x) and float(x) in labels), None)
             if text is not None:
                 name = came(self.names[chosen.target if ends[0].dtype.is_numeric() else chosen.source])
