@@ -137,18 +137,38 @@ class Measured:
     def _measured(self, where: str, *, apart: bool = False) -> Totals:
         cached = vars(self).get("_totals")
         if cached is None:
-            if not (self.semiring.lengths and self.semiring.add.selects == "least"):
-                raise AlgebraError(f"{where}: distances must add, as in min_plus, got {self.semiring.name}.")
+            self._require_all_pairs(where)
             n, engine = self.graph.n, self.engine
-            engine.refuse_unbounded(where, self.graph.labels)
-            if engine.shape != (n, n):
-                way = "Ask without sources=, targets=."
-                raise ShapeError(f"{where}: all pairs are needed, got shape {engine.shape} for n = {n}. {way}")
             blocks = _blocks(engine.table()) if engine.in_memory else engine.rows(np.arange(n))
             watched = _watched(blocks, Watch(f"{where}: {n} × {n} distances", n, None))
             cached = vars(self)["_totals"] = Totals.of(watched, n, engine.dtype)
         totals: Totals = cached
         return totals if apart else totals.connected(where, (self.sources, self.targets))
+
+    def _farthest(self, where: str) -> np.ndarray:
+        """The greatest distance from each vertex, by the engine's own pass; `_measured` names two without a path."""
+        found = vars(self).get("_worst")
+        if found is None and "_totals" not in vars(self):
+            self._require_all_pairs(where)
+            n, dtype, done = self.graph.n, self.engine.dtype, 0
+            found, watch = np.empty(n, dtype), Watch(f"{where}: {n} × {n} distances", n, None)
+            for positions, line in self.engine.worst(lambda panel: panel.max(axis=0)):
+                found[positions] = host(line)
+                done += len(positions)
+                watch(done)
+            vars(self)["_worst"] = found
+        if found is None or not found.size or (found == dtypes.zero(min_plus, found.dtype)).any():
+            found = host(self._measured(where).farthest)
+        return found
+
+    def _require_all_pairs(self, where: str) -> None:
+        if not (self.semiring.lengths and self.semiring.add.selects == "least"):
+            raise AlgebraError(f"{where}: distances must add, as in min_plus, got {self.semiring.name}.")
+        n, engine = self.graph.n, self.engine
+        engine.refuse_unbounded(where, self.graph.labels)
+        if engine.shape != (n, n):
+            way = "Ask without sources=, targets=."
+            raise ShapeError(f"{where}: all pairs are needed, got shape {engine.shape} for n = {n}. {way}")
 
     def eccentricity(self) -> dict[Label, float]:
         """The greatest distance from each vertex, by label.
@@ -159,7 +179,7 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).eccentricity()
         {'A': 11, 'B': 7, 'C': 11}
         """
-        return dict(zip(self.sources, self._measured("eccentricity").farthest.tolist(), strict=True))
+        return dict(zip(self.sources, self._farthest("eccentricity").tolist(), strict=True))
 
     def diameter(self, *, connected: bool = False) -> float:
         """The greatest eccentricity; with `connected`, an `OverPairs` of the pairs that have a path.
@@ -170,6 +190,8 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).diameter()
         11
         """
+        if not connected:
+            return self._farthest("diameter").max().item()
         return self._measured("diameter", apart=True).diameter(connected, (self.sources, self.targets))
 
     def farthest_pair(self, *, connected: bool = False) -> FarthestPair:
@@ -202,7 +224,7 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).radius()
         7
         """
-        return self._measured("radius").farthest.min().item()
+        return self._farthest("radius").min().item()
 
     def center(self) -> list[Label]:
         """The vertices whose eccentricity is the radius.
@@ -213,7 +235,7 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).center()
         ['B']
         """
-        return [self.sources[k] for k in _where(self._measured("center").farthest, "min").tolist()]
+        return [self.sources[k] for k in _where(self._farthest("center"), "min").tolist()]
 
     def periphery(self) -> list[Label]:
         """The vertices whose eccentricity is the diameter.
@@ -224,7 +246,7 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).periphery()
         ['A', 'C']
         """
-        return [self.sources[k] for k in _where(self._measured("periphery").farthest, "max").tolist()]
+        return [self.sources[k] for k in _where(self._farthest("periphery"), "max").tolist()]
 
     def closeness(self, *, wf_improved: bool = True) -> dict[Label, float]:
         """The reciprocal of the mean distance to each vertex, by label: NetworkX's `closeness_centrality`.
