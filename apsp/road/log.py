@@ -59,7 +59,7 @@ class Watch:
                 if left > PATIENCE:
                     warn(
                         f"{self._what} will take {in_units(left)} more. Pass callback=print to see how far it is, or "
-                        "ask for fewer sources or targets."
+                        "ask for less."
                     )
         return None
 

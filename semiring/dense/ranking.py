@@ -57,9 +57,11 @@ class Ranking:
             raise DomainError(f"{where}: factors must be greater than 0 and finite, got 0 or ∞. Leave such edges out.")
         place = heads.astype(np.int64) * n + tails
         kept = np.argsort(place)
-        if not np.diff(place[kept]).all():  # some are parallel
-            order = np.lexsort((costs, place))
-            kept = order[np.diff(place[order], prepend=-1) > 0]
+        again = np.diff(place[kept], prepend=-1) == 0
+        parallel = again | np.append(again[1:], False)
+        among = kept[parallel]
+        kept[parallel] = among[np.lexsort((costs[among], place[among]))]  # the best first
+        kept = kept[~again]
         self.begin = np.append(0, np.bincount(heads[kept], minlength=n).cumsum())
         self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
         self.weights = weights[kept].astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights[kept]
@@ -182,8 +184,7 @@ def ties(tight: tuple[np.ndarray, np.ndarray], n: int, source: int, target: int,
     """All paths from source to target along tight arcs, (tails, heads) without a cycle, in the order of `Ranking`."""
     free = np.zeros(max(n, len(tight[0])), np.int64)
     ranking = Ranking(min_plus, (*tight, free[: len(tight[0])]), n, where=where)
-    search = ranking.search(free[:n], source, target)
-    for starts, vertices, _ in in_batches(search):
+    for starts, vertices, _ in in_batches(ranking.search(free[:n], source, target)):
         yield from np.split(vertices, starts[1:-1]) if len(starts) > 1 else ()
 
 
@@ -205,7 +206,6 @@ def take_all(
     searches: Sequence[Any], count: int, threads: int | None, heard: Callable[[], None] = lambda: None
 ) -> None:
     """Have every search find so many paths, on several threads; `heard()` between calls, so that Ctrl-C is."""
-    threads = threads or default_threads()
     run, left, more = load("semiring.kernels.cpu.pool").run, list(searches), []
 
     def advance(_: int, search: Array) -> None:
@@ -213,6 +213,6 @@ def take_all(
             more.append(search)
 
     while left:
-        run(advance, [(search,) for search in left], threads)
+        run(advance, [(search,) for search in left], threads or default_threads())
         left[:], more[:] = more, []
         heard()

@@ -59,8 +59,8 @@ MUTANTS = [
     Mutant(
         "ranked-parallel-edges",
         "semiring/dense/ranking.py",
-        "np.lexsort((costs, place))",
-        "np.lexsort((-costs, place))",
+        "np.lexsort((costs[among], place[among]))",
+        "np.lexsort((-costs[among], place[among]))",
         SMALL,
         "Of parallel edges the worst counts.",
     ),
