@@ -182,7 +182,8 @@ def test_bars_of_a_program_s_own_are_called_for_all_work():
         r = apsp.shortest_paths(g, engine="dense")
         r.betweenness()
         r.eccentricity()
-        r.closeness()  # of the same pass
+        r.radius()  # of the same pass
+        r.closeness()
         apsp.shortest_paths(g, engine="elimination").diameter()
         r.reduce("total")
         closure(np.ones((3, 3)), callback=lambda done, total: None)  # a callback goes first
@@ -190,6 +191,7 @@ def test_bars_of_a_program_s_own_are_called_for_all_work():
             "shortest_paths: 300 vertices",
             "betweenness: best paths from 300 vertices",
             "eccentricity: 300 × 300 distances",
+            "closeness: 300 × 300 distances",
             "diameter: 300 × 300 distances",
             "reduce: 300 × 300 distances",
         ]
