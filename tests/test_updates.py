@@ -135,9 +135,8 @@ def test_integers_that_might_overflow_are_closed_anew():
 
 def test_integers_of_both_signs_that_saturate_are_closed_anew(never_anew):
     """An entry may be infinite there though a walk leads on from it to where the sum fits again."""
-    far, A = 32767, np.full((4, 4), 32767, np.int16)
-    A[0, 1], A[1, 2], A[2, 0], A[3, 0], A[1, 3], A[3, 2], A[0, 2] = 16388, 20000, 7, -10923, 16384, -8191, 2
-    np.fill_diagonal(A, 0)
+    far = 32767
+    A = np.array([[0, 16388, 2, far], [8193, 0, far, 16384], [7, far, 0, far], [-10923, far, -8191, 0]], np.int16)
     D, B = update(closure(A), A, {(0, 2): far})  # 0 → 1 → 3 is too long, 0 → 1 → 3 → 2 is not
     assert D[0, 2] == distances(np.where(far == B, np.inf, B))[0, 2] == 16388 + 16384 - 8191
     np.testing.assert_array_equal(D, closure(B))
@@ -312,6 +311,7 @@ def test_what_is_no_change_is_refused():
         ((D, A, {(0, 2): 1}), VertexError, r"in 0 … 1, got \(0, 2\)"),
         ((D, A, {(-1, 0): 1}), VertexError, r"got \(-1, 0\)"),
         ((D, A, {0: 1}), VertexError, "got 0"),
+        ((D, A, [(0, 1)]), VertexError, "must be a mapping"),
         ((D, A, {(0, 1): [3]}), ShapeError, r"must be one number, got \[3\]"),
         ((D, A, {(0, 1): 1.5}), DTypeError, "hold every entry exactly"),
         ((A + 1, A, {(0, 1): 1}), DomainError, "must have one = 0 on its diagonal"),

@@ -104,6 +104,8 @@ def update(
             f"update: D and A must be of one dtype of {s.name}, on one device, got {M.dtype} on {device_of(M)} and "
             f"{W.dtype} on {device_of(W)}. Convert A, then close it."
         )
+    if not isinstance(changes, Mapping):
+        raise VertexError(f"update: changes must be a mapping {{(i, j): weight}}, got {came(changes)}.")
     for key, w in changes.items():
         if not (isinstance(key, tuple) and len(key) == 2 and all(hasattr(k, "__index__") and 0 <= k < n for k in key)):
             raise VertexError(f"update: changes must be of entries (i, j), in 0 … {n - 1}, got {came(key)}.")

@@ -30,8 +30,8 @@ SHARE, OF_BITS = 1 / 20, 1 / 1000
 ARC = {"cpu": (256.0, 256.0), "cuda": (65536.0, 524288.0)}
 #: Time of n pairs, likewise: a third as many entries computed anew take as long as a closure.
 PAIR = 3 * SHARE
-#: Entries read or written one by one.
-FEW = 4
+#: Entries read or written one by one; entries per edge of a matrix of many edges.
+FEW, DENSE = 4, 8
 
 Ends = tuple[int, int]
 #: Weights of arcs by their ends.
@@ -161,7 +161,7 @@ class _Table:
         found = arc.affected(self.slack, floor)
         if not found:
             return True
-        if not self._spend(self._cost(len(arc.rows), len(arc.cols))) or not fits(arc.workspace, self.device):
+        if not self._spend(self._cost(v, len(arc.rows), len(arc.cols))) or not fits(arc.workspace, self.device):
             return False
         bound = arc.repair(partial(_part, A, old), threads or default_threads())
         if bound is None or self._leaves(bound):
@@ -171,10 +171,15 @@ class _Table:
         self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
         return True
 
-    def _cost(self, rows: int, cols: int) -> float:
-        """Time of a repair: a product with the edges of the smaller side, its closure, and a second product."""
+    def _cost(self, v: int, rows: int, cols: int) -> float:
+        """Time of a repair: a product with the edges of the smaller side, its closure, and a second product.
+
+        Sums that saturate take twice as long if edges are as many as those of v, too many for lists.
+        """
         few, many = sorted((rows, cols))
-        return PAIR * (few * many + few**2 * (few + many) / self.n)
+        slow = self.device == "cpu" and dtypes.SCALARS[self.D.dtype].integer and self.s.mul.saturating
+        twice = slow and DENSE * np.count_nonzero(self.A[v] != self.zero) > self.n
+        return (1 + twice) * PAIR * (few * many + few**2 * (few + many) / self.n)
 
     def _arc(self, u: int, v: int, w: Scalar) -> Any:
         return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)

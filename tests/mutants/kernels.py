@@ -1155,6 +1155,22 @@ MUTANTS = [
         "What an update holds is allocated without a question.",
     ),
     Mutant(
+        "updates-better-beside-saturated-sums",
+        "semiring/dense/changes.py",
+        " for x in lines) and not self._complete:",
+        " for x in lines) and False:",
+        "tests/test_updates.py::test_integers_of_both_signs_that_saturate_are_closed_anew",
+        "A better edge misses pairs by way of an infinity that stands for a sum too large.",
+    ),
+    Mutant(
+        "updates-worse-beside-saturated-sums",
+        "semiring/dense/changes.py",
+        "        if not self._complete:\n            return False\n        pairs",
+        "        pairs",
+        "tests/test_updates.py::test_integers_of_both_signs_that_saturate_are_closed_anew",
+        "A worse edge leaves distances by way of an infinity that stands for a sum too large.",
+    ),
+    Mutant(
         "updates-gpu-diagonal",
         "semiring/kernels/cuda/routes/changed.cu",
         "return i != j && tight(Algebra::mul(a, at(v, j)), i, j);",
