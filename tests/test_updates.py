@@ -13,6 +13,7 @@ import emulated
 import numpy as np
 import pytest
 from cases import CASES, USER_CASES, same
+from scipy.sparse.csgraph import dijkstra
 
 from apsp import Graph, closure, shortest_paths, update
 from apsp.answers import updates
@@ -442,3 +443,37 @@ def test_on_a_gpu_a_cycle_is_refused(on_gpu, never_anew):
     D = emulated.asarray(distances(A).astype(np.float32))
     assert changes.follow(D, emulated.asarray(A), {(2, 0): -6.0}, get("min_plus")) is None
     np.testing.assert_array_equal(np.asarray(D), distances(A))
+
+
+def test_long_repairs_ask_what_the_closure_takes():
+    """Where it takes next to nothing, as of few lengths, they are not made; short repairs ask nobody."""
+    rng, s = np.random.default_rng(8), get("min_plus")
+    A = rng.integers(1, 50, (80, 80)).astype(np.int32)
+    np.fill_diagonal(A, 0)
+    D, asked, closed = closure(A, null_value=None), [], []
+    for ends in np.argwhere((A == D) & (A > 0)).tolist():
+        for share in (1.0, 0.0):
+            asked.clear()
+            found = changes.follow(
+                D.copy(), A, {tuple(ends): 99}, s, share=lambda share=share: asked.append(share) or share
+            )
+            closed.append((len(asked), share, found is None))
+    assert {(1, 0.0, True), (1, 1.0, False), (0, 0.0, False)} <= set(closed)
+    assert not {(1, 0.0, False), (2, 1.0, False), (2, 0.0, True)} & set(closed)
+
+
+def test_a_table_closed_anew_takes_the_engine_that_suits_it():
+    """Not the plain closure because a table is dense, and not that of few lengths where there are many."""
+    rng = np.random.default_rng(9)
+    A = rng.integers(1, 4, (1030, 1030)).astype(np.int32)
+    np.fill_diagonal(A, 0)
+    r = shortest_paths(A, null_value=None, engine="levels")
+    new = {(int(i), int(j)): 7 for i, j in rng.integers(0, 1030, (600, 2)) if i != j}
+    for more in ({}, {(0, 1): 10**6 + 1}):
+        B = A.copy()
+        for ends, w in {**new, **more}.items():
+            B[ends] = w
+        u = r.update({**new, **more})
+        assert "all computed anew" in u.plan.reason
+        assert u.plan.engine == shortest_paths(B, null_value=None).plan.engine
+        np.testing.assert_array_equal(u.distances[::97], dijkstra(B, indices=range(0, 1030, 97)))

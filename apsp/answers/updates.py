@@ -23,6 +23,7 @@ from semiring.host.types import Algebra, Scalar, Tensor
 from semiring.kernels.backend import device_of
 
 from ..closures import closure
+from ..road.planning import plan
 
 
 def update(
@@ -144,7 +145,12 @@ def update(
             return found
 
         both = (lambda step: undisturbed(partial(change, step))) if alone else call  # D and A, or neither
-        if follow(new, W, entries, s, threads=threads, write=both) is None:
+
+        def share() -> float:
+            asked = partial(plan, W, s, threads=threads, null_value=None)
+            return float(asked().seconds / asked(engine="dense").seconds)
+
+        if follow(new, W, entries, s, threads=threads, write=both, share=share) is None:
             require(W.nbytes, device_of(M), where=where, hint="Say apsp.closure(A, overwrite=True), of the changed A.")
             anew = W.copy(order="C")
             put(anew, entries)

@@ -28,10 +28,11 @@ from .cycles import Lengths
 SHARE, OF_BITS = 1 / 20, 1 / 1000
 #: Time of an arc that gets better, and of one that gets worse, without that of entries, relative to an entry's.
 ARC = {"cpu": (256.0, 256.0), "cuda": (65536.0, 524288.0)}
-#: Time of n pairs, likewise: a third as many entries computed anew take as long as a closure.
-PAIR = 3 * SHARE
-#: Entries read or written one by one; entries per edge of a matrix of many edges.
-FEW, DENSE = 4, 8
+#: Time of n pairs, likewise: of entries computed anew, a sixth of all take as long as a closure, on a GPU a third.
+PAIR = {"cpu": 6 * SHARE, "cuda": 3 * SHARE}
+#: Entries read or written one by one; entries per edge of a matrix of many edges; a repair is long from this part of
+#: what a closure takes on.
+FEW, DENSE, LONG = 4, 8, 16
 
 Ends = tuple[int, int]
 #: Weights of arcs by their ends.
@@ -58,16 +59,18 @@ def follow(
     *,
     threads: int | None = None,
     write: Callable[[Step], int] = call,
+    share: Callable[[], float] | None = None,
 ) -> int | None:
     """D ← the closure of A after `changes`, from that before; the number of entries computed anew. A stays.
 
-    All in D's dtype, D C-contiguous; `write(step)` runs a step that writes to D. None, with D spoilt unless there is
+    All in D's dtype, D C-contiguous; `write(step)` runs a step that writes to D; `share()` is the time of this closure
+    over that of any of its size, asked before long repairs. None, with D spoilt unless there is
     one change, if the matrix is to be closed anew: where that is cheaper or memory is short, ⊕ does not select, sums
     might leave the integers, or a cycle might beat `one`.
     """
     if s.add.selects is None or (dtypes.SCALARS[D.dtype].floating and s.mul.selects is None and Lengths.of(s) is None):
         return None
-    old, table = _entries(A, list(changes)), _Table(D, A, s, changes, write)
+    old, table = _entries(A, list(changes)), _Table(D, A, s, changes, write, share)
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
     if not table.affords(len(changes) - len(worse), len(worse)):
         return None
@@ -79,8 +82,11 @@ def follow(
 class _Table:
     """A closure that follows changes; steps return whether they did, else leave it as it was."""
 
-    def __init__(self, D: Array, A: Array, s: Semiring, changes: Weights, write: Callable[[Step], int]) -> None:
-        self.D, self.s, self.n, self.found, self.slack, self.write = D, s, len(D), 0, 0.0, write
+    def __init__(
+        self, D: Array, A: Array, s: Semiring, changes: Weights, write: Callable[[Step], int],
+        share: Callable[[], float] | None,
+    ) -> None:  # fmt: skip
+        self.D, self.s, self.n, self.found, self.slack, self.write, self.share = D, s, len(D), 0, 0.0, write, share
         self.A, self.changes, self.zero = A, changes, dtypes.zero(s, D.dtype)
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
@@ -161,7 +167,10 @@ class _Table:
         found = arc.affected(self.slack, floor)
         if not found:
             return True
-        if not self._spend(self._cost(v, len(arc.rows), len(arc.cols))) or not fits(arc.workspace, self.device):
+        cost = self._cost(v, len(arc.rows), len(arc.cols))
+        if self.share and cost > self.left / LONG:
+            self.left, self.share = self.left * min(1.0, self.share()), None
+        if not self._spend(cost) or not fits(arc.workspace, self.device):
             return False
         bound = arc.repair(partial(_part, A, old), threads or default_threads())
         if bound is None or self._leaves(bound):
@@ -179,7 +188,7 @@ class _Table:
         few, many = sorted((rows, cols))
         slow = self.device == "cpu" and dtypes.SCALARS[self.D.dtype].integer and self.s.mul.saturating
         twice = slow and DENSE * np.count_nonzero(self.A[v] != self.zero) > self.n
-        return (1 + twice) * PAIR * (few * many + few**2 * (few + many) / self.n)
+        return (1 + twice) * PAIR[self.device] * (few * many + few**2 * (few + many) / self.n)
 
     def _arc(self, u: int, v: int, w: Scalar) -> Any:
         return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)

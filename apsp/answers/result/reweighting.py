@@ -110,12 +110,14 @@ def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Call
     engine = r.along.engine if r.along else r.engine
     like = None if isinstance(engine, (Saved, Stored)) else engine.all_pairs
     natural = getattr(like, "narrowed", False) or r.dtype == r._walked.target(r.semiring)
+    # A table says nothing of what computed it, which may not suit other lengths.
+    same = like is not None and like.renews and (not like.stored or like.name == r.plan.engine)
     kept = r.along is None and graph.rows is not None  # a matrix may have other edges now, and turns other copies
     kept &= turned is None or (r.turned is not None and turned.graph.rows is r.turned.graph.rows)
     wants = Wants.of(
         callback=callback, threads=getattr(like, "threads", None), dtype=None if natural else r.dtype,
         device=r.plan.device if available else None, sources=i, targets=j, limit=r.engine.limit,
-        like=like if kept else None, engine=like.name if like is not None and like.renews else "auto",
+        like=like if kept else None, engine=like.name if like is not None and same else "auto",
         hub_labels=getattr(like, "hubs", None) is not None,
     )  # fmt: skip
     if turned is not None:
