@@ -477,7 +477,7 @@ def test_compare_sizes(tmp_path):
     pytest.importorskip("matplotlib")
     text = good(
         *("compare", "--sizes", "20,40", "--device", "cpu", "--threads", 1, "--density", 30, "--seed", 3),
-        *("--json", tmp_path / "c.json", "--plot", tmp_path / "c.png", "--dtype", "float64"),
+        *("--json", tmp_path / "c.json", "--plot", tmp_path / "c.png", "--dtype", "float64", "--schedule", "all"),
     )
     lines = text.splitlines()
     assert lines[0].split()[:4] == ["schedule", "device", "with", "n"]
@@ -512,8 +512,9 @@ def test_compare_a_range():
 
 
 def test_compare_skips_what_takes_too_long():
-    text = good("compare", "--sizes", "300", "--device", "cpu", "--threads", 1, "--limit", 0)
-    assert text.count("limit 0 s") == len(schedules.names())
+    asked = "compare", "--sizes", "300", "--device", "cpu", "--threads", 1, "--limit", 0
+    assert good(*asked).count("limit 0 s") == 3
+    assert good(*asked, "--schedule", "all").count("limit 0 s") == len(schedules.names())
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("short_runs")
 
 @pytest.fixture(scope="module")
 def table(short_runs) -> Comparison:
-    return compare_sizes([40, 70, 130], devices=["cpu"], threads=2)
+    return compare_sizes([40, 70, 130], devices=["cpu"], threads=2, schedules="all")
 
 
 def test_every_schedule_runs_with_one_thread_and_with_all(table):
@@ -112,10 +112,10 @@ def test_of_many_sizes_those_are_named_that_can_be_read():
 
 
 def test_blocks_are_four_where_none_is_asked_for_and_schedules_that_are_one_say_so():
-    table = compare(np.random.default_rng(0).random((130, 130)), devices=["cpu"], threads=1)
+    table = compare(np.random.default_rng(0).random((130, 130)), devices=["cpu"], threads=1, schedules=["all"])
     blocks = {row.contender.schedule: row.block for row in table.rows}
     assert blocks == {name: 33 if schedules.get(name).blocked else None for name in schedules.names()}
-    one = compare(np.ones((60, 60)), devices=["cpu"], threads=1, block=64)
+    one = compare(np.ones((60, 60)), devices=["cpu"], threads=1, block=64, schedules="all")
     assert {row.contender.schedule: row.like for row in one.rows if row.like} == {
         "bordering": "blocked",
         "recursive": "blocked",
@@ -172,7 +172,7 @@ def test_where_the_gpu_begins_to_pay_counts_transfers():
 
 
 def test_what_would_take_too_long_is_skipped_with_a_reason():
-    table = compare(np.ones((300, 300)), devices=["cpu"], limit=0.0)
+    table = compare(np.ones((300, 300)), devices=["cpu"], limit=0.0, schedules="all")
     assert all(row.seconds is None and "limit 0 s" in row.skipped for row in table.rows)
     assert "skipped" in str(table)
     assert "Nothing ran" in table.advice()
@@ -186,7 +186,7 @@ def test_a_wrong_result_is_seen(monkeypatch):
         return row, matrix + (contender.schedule == "blocked")
 
     monkeypatch.setattr(measure, "run", wrong)
-    table = compare(np.ones((20, 20)), devices=["cpu"], threads=1)
+    table = compare(np.ones((20, 20)), devices=["cpu"], threads=1, schedules="all")
     assert [row.same for row in table.rows] == [row.contender.schedule != "blocked" for row in table.rows]
     assert "NO" in str(table)
 
@@ -195,7 +195,7 @@ def test_a_wrong_result_is_seen(monkeypatch):
     "name", ["lor_land", "max_plus", "max_min", "max_times", "min_times", "plus_times", "log_plus"]
 )
 def test_any_semiring(name):
-    table = compare_sizes([30], semiring=name, devices=["cpu"], threads=1)
+    table = compare_sizes([30], semiring=name, devices=["cpu"], threads=1, schedules="all")
     refused = [row.contender.schedule for row in table.rows if "idempotent" in row.skipped]
     assert refused == ([] if get(name).idempotent else ["squaring"])
     assert all(row.same for row in table.rows if not row.skipped)
@@ -209,6 +209,12 @@ def test_floats_that_round_differently_are_the_same_to_rounding():
 def test_an_unknown_device():
     with pytest.raises(DeviceError, match="one of cpu, cuda, got 'zz'"):
         compare(np.ones((3, 3)), devices=["zz"])
+
+
+def test_recursive_or_iterative_comes_first():
+    found = {c.schedule for c in measure.contenders(None, ["cpu"], 1)}
+    assert found == {"iterative", "blocked", "recursive"}
+    assert [c.schedule for c in measure.contenders("squaring", ["cpu"], 1)] == ["squaring"]
 
 
 def test_an_unknown_schedule():

@@ -1,4 +1,4 @@
-"""`compare`: all schedules on one matrix, serial and threaded, CPU and GPU: times, rates, fits.
+"""`compare`: schedules on one matrix, serial and threaded, CPU and GPU: times, rates, fits.
 
 GPU contenders are one launch a vertex, four elements a thread, blocks of 32 and 64, and recursion with plain and tuned
 tiles, timed by device events.
@@ -49,7 +49,7 @@ def compare(
     callback: Callable[[int, int], None] | None = None,
     null_value: NullValue = BY_RULE,
 ) -> Comparison:
-    """Measure every schedule on one matrix: on one CPU thread, on all, and on the GPU.
+    """Measure schedules on one matrix: on one CPU thread, on all, and on the GPU.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def compare(
         As in `closure`.
     block : int or sequence of int, optional
         Pivot blocks to compare; by default the backend's.
-    schedules : iterable of str, optional
-        All by default.
+    schedules : str or iterable of str, optional
+        By default "iterative", "blocked" and "recursive"; "all" for all.
     kernels : bool
         Compare teaching kernels instead: one vertex at a time by rows, by columns, on a GPU also with shared memory,
         pitched rows and four elements a thread; then simple and tuned blocks. One CPU thread.

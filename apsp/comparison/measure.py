@@ -26,6 +26,8 @@ from .records import Contender, Row
 #: Seconds of timed runs: the best counts on the CPU, the median on a GPU (long enough to measure energy).
 RUN_SECONDS = {"cpu": 0.1, "cuda": 0.5}
 
+#: Schedules for the question that comes first, recursive or iterative.
+FIRST = ("iterative", "blocked", "recursive")
 #: GPU variants (options, block) by schedule; others have one.
 _GPU_VARIANTS: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], ...]] = {
     "iterative": (((("per_thread", 1),), None), ((("per_thread", 4),), None)),
@@ -79,7 +81,8 @@ def contenders(
                 "out."
             )
         return [Contender(name, d, options, b) for d in _devices(devices) for name, options, b in _KERNELS[d]]
-    names = list(schedules or _schedules.names())
+    names = [schedules] if isinstance(schedules, str) else list(schedules or FIRST)
+    names = list(_schedules.names()) if "all" in names else names
     names.sort(key=lambda name: name != "iterative")
     for name in names:
         _schedules.get(name)

@@ -117,7 +117,7 @@ SEMIRING = SemiringType()
 NULL_VALUE = NullValueType()
 ENGINE = OneOf("engine", names_in("apsp.road.engines", "names", "auto"))
 REDUCTION = OneOf("reduction", names_in("apsp.answers.result.sweeps", "REDUCTIONS"))
-SCHEDULE = OneOf("schedule", names_in("apsp.road.schedules", "names"))
+SCHEDULE_OR_ALL = OneOf("schedule", names_in("apsp.road.schedules", "names", "all"))
 SCHEDULE_OR_AUTO = OneOf("schedule", names_in("apsp.road.schedules", "names", "auto"))
 FORMAT = OneOf("format", names_in("apsp.io.formats", "names"))
 #: Formats that can be written.

@@ -17,7 +17,7 @@ from semiring.host.types import Fields
 from ...io.display.terminal import Meter
 from . import graphs
 from .answers import no_progress
-from .choices import SCHEDULE, Numbers
+from .choices import SCHEDULE_OR_ALL, Numbers
 from .exit_codes import NO
 from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring
 from .reporting import quiet, report, report_table
@@ -39,7 +39,12 @@ from .reporting import quiet, report, report_table
 @click.option("--threads", type=Numbers(), metavar="N,N,…", help="CPU threads, next to one; all by default.")
 @click.option("--device", type=click.Choice(["cpu", "cuda", "all"]), default="all", show_default=True)
 @click.option(
-    "--schedule", "schedules", type=SCHEDULE, multiple=True, metavar="NAME", help="Only these; may be repeated."
+    "--schedule",
+    "schedules",
+    type=SCHEDULE_OR_ALL,
+    multiple=True,
+    metavar="NAME",
+    help="Only these; may be repeated, or all.  [default: iterative, blocked, recursive]",
 )
 @click.option("--kernels", is_flag=True, help="Compare kernels as they are taught: by rows, by columns, blocked, …")
 @click.option(
@@ -62,7 +67,7 @@ def compare(
     plot: Path | None,
     **options: Any,
 ) -> None:
-    """Every schedule on the graph in FILE, or on random graphs or cycles of several sizes: time, rate, speed-up."""
+    """Schedules on the graph in FILE, or on random graphs or cycles of several sizes: time, rate, speed-up."""
     from ... import comparison
 
     if file is None:
