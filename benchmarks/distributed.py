@@ -271,7 +271,8 @@ def bits(args: argparse.Namespace) -> None:
 
         for block in args.blocks if args.blocks and n > 1 << 14 else [None]:
             ranks = world(gpus=args.gpus, grid=args.grid)
-            made = DistributedMatrix.filled(n, get("lor_land"), np.dtype(bool), fill, world=ranks, block=block)
+            source = Source(n, get("lor_land"), np.dtype(bool), fill, viewed=True)
+            made = DistributedMatrix.from_source(source, world=ranks, block=block)
             there = time.perf_counter()
             close(made, rounds, args.trace and n > 1 << 14)
             closed = time.perf_counter()

@@ -60,7 +60,15 @@ import fake_cupy
 files = sorted(pathlib.Path("benchmarks").glob("*.py"))
 OURS = {"semiring", "apsp", *(path.stem for path in files)}
 
+def named(name):
+    home, _, attribute = (name or "").rpartition(".")
+    return getattr(sys.modules.get(home), attribute, None)
+
 def look(name, attribute):
+    if isinstance(kind := named(name), type):
+        if not hasattr(kind, attribute):
+            raise ImportError(f"{name} has no {attribute}")
+        return
     module = importlib.import_module(name)
     return getattr(module, attribute) if hasattr(module, attribute) else importlib.import_module(f"{name}.{attribute}")
 
@@ -79,7 +87,7 @@ def names(scope, modules):
         modules = {bound: name for bound, name in modules.items() if bound not in stored}
     for node in inside if isinstance(scope, ast.FunctionDef) else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if (name := modules.get(node.value.id)) in sys.modules:
+            if (name := modules.get(node.value.id)) in sys.modules or isinstance(named(name), type):
                 yield node, name, node.attr
 
 with fake_cupy.installed():

@@ -479,7 +479,7 @@ def test_some_new_weights_are_numbers_of_any_kind():
     both = shortest_paths([("a", "b", 4), ("b", "c", 7)], directed=False, engine="elimination")
     assert both.update({("c", "b"): 1, ("b", "a"): 3, ("a", "b"): 3}).distance("c", "a") == 4
     exact = shortest_paths([("a", "b", 2**53 + 1), ("b", "c", 7)], engine="elimination")
-    with pytest.raises(DTypeError, match="update: .*float64 must hold every integer exactly"):
+    with pytest.raises(DTypeError, match=r"update: .*float64 must hold every integer exactly"):
         exact.update({("b", "c"): 0.5})
     none = shortest_paths([("a", "b", 2**63 - 1), ("b", "c", 7)], engine="elimination")
     assert none.update({("b", "c"): 0.5}).table(["a", "b"], ["c"]).tolist() == [[np.inf], [0.5]]
