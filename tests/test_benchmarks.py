@@ -62,7 +62,7 @@ OURS = {"semiring", "apsp", *(path.stem for path in files)}
 
 def named(name):
     home, _, attribute = (name or "").rpartition(".")
-    return getattr(sys.modules.get(home), attribute, None)
+    return getattr(sys.modules.get(home), "__dict__", {}).get(attribute)  # nothing is imported for it
 
 def look(name, attribute):
     if isinstance(kind := named(name), type):
