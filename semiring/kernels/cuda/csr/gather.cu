@@ -11,14 +11,7 @@ using W = S::W;
 
 __device__ inline W times(T a, T x) { return mirrored ? S::mul(W(a), W(x)) : S::mul(W(x), W(a)); }
 
-// Row starts or indices in 64 or 32 bits.
-struct Numbers {
-    const void* at;
-    int wide;
-    __device__ long long operator[](long long i) const {
-        return wide ? static_cast<const long long*>(at)[i] : static_cast<const int*>(at)[i];
-    }
-};
+#include "numbers.inl"
 
 __device__ inline int row_of(int first, int rows) { return min(max(first, 0), rows); }
 

@@ -102,27 +102,25 @@ __device__ inline void each_product(
     }
 }
 
-// Row starts or indices in 64 or 32 bits.
-__device__ inline long long number(const void* at, int wide, long long i) {
-    return wide ? static_cast<const long long*>(at)[i] : static_cast<const int*>(at)[i];
-}
+#include "numbers.inl"
 
 // Check of a matrix as it came, eight threads per row: found |= 1 unless starts ascend from 0 to at most `count`, indices are
 // below `columns` and entries lie in the semiring's domain; |= 2 unless columns ascend within rows. starts_copy ← starts, from
 // 0 to `count` in any case; indices_copy ← indices, if they are in 64 bits.
 extern "C" __global__ __launch_bounds__(256) void check_rows(
-    const void* starts, int wide, const void* indices, int wide_indices, const T* a, int rows, long long count,
+    const void* row_starts, int wide, const void* heads, int wide_indices, const T* a, int rows, long long count,
     long long columns, long long* starts_copy, int* indices_copy, unsigned long long* found) {
-    const auto start = [&](long long i) { return min(max(number(starts, wide, i), 0LL), count + 1); };
+    const Numbers starts = {row_starts, wide}, indices = {heads, wide_indices};
+    const auto start = [&](long long i) { return min(max(starts[i], 0LL), count + 1); };
     bool wrong = false, mixed = false;
     for (long long i = (blockIdx.x * 256LL + threadIdx.x) / 8; i <= rows; i += gridDim.x * 32LL) {
         const long long from = start(i), to = i < rows ? start(i + 1) : from, end = min(to, count);
         wrong |= to < from || to > count || (i == 0 && from > 0);
         if (threadIdx.x % 8 == 0) starts_copy[i] = min(from, count);
         for (long long p = from + threadIdx.x % 8; p < end; p += 8) {
-            const long long column = number(indices, wide_indices, p);
+            const long long column = indices[p];
             wrong |= (unsigned long long)column >= columns || outside(a[p]);
-            mixed |= p > from && column <= number(indices, wide_indices, p - 1);
+            mixed |= p > from && column <= indices[p - 1];
             if (wide_indices) indices_copy[p] = int(column);
         }
     }
