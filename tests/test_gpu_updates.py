@@ -69,7 +69,7 @@ def test_quantities_of_matrices(cp, dtype):
 @pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
 def test_quantities_along_predecessors_stay_on_the_device(cp, dtype, on_device):
-    """Of weights without a unit, in pieces and whole; of quantities of any sign, against sums along paths."""
+    """Quantities of either sign beside weights without a unit: rows, blocks, tables against sums along paths."""
     n, rng = 150, np.random.default_rng(4)
     A = rng.random((n, n)).astype(np.float32)
     A[rng.random((n, n)) < 0.9] = np.inf

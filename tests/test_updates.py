@@ -150,7 +150,7 @@ def test_integers_of_both_signs_that_saturate_are_closed_anew(never_anew):
 
 
 def test_integers_of_both_signs_that_fit_are_followed(never_anew, monkeypatch):
-    """Of 20 vertices without walks between some, and of 20 joined by walks whose lengths alone say so."""
+    """Matrices of 20 vertices: one with pairs that no walk joins, one strongly connected by bounded lengths."""
     monkeypatch.setattr(updates, "closure", refuse)
     A = np.full((20, 20), 2**31 - 1, np.int32)
     A[range(19), range(1, 20)] = -5

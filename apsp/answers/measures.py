@@ -150,12 +150,10 @@ class Measured:
         found = vars(self).get("_worst")
         if found is None and "_totals" not in vars(self):
             self._require_all_pairs(where)
-            n, dtype, done = self.graph.n, self.engine.dtype, 0
-            found, watch = np.empty(n, dtype), Watch(f"{where}: {n} × {n} distances", n, None)
-            for positions, line in self.engine.worst(lambda panel: panel.max(axis=0)):
+            n, lines = self.graph.n, self.engine.worst(lambda panel: panel.max(axis=0))
+            found = np.empty(n, self.engine.dtype)
+            for positions, line in _watched(lines, Watch(f"{where}: {n} × {n} distances", n, None)):
                 found[positions] = host(line)
-                done += len(positions)
-                watch(done)
             vars(self)["_worst"] = found
         if found is None or not found.size or (found == dtypes.zero(min_plus, found.dtype)).any():
             found = host(self._measured(where).farthest)

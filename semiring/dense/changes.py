@@ -156,13 +156,9 @@ class _Table:
         pairs = int((D[:, u] != 0).sum()) * int((D[v] != 0).sum()) if self.s.boolean else 0
         if not self._spend(self.arc[1]) or pairs > self.left:
             return False
-        floor = (
-            0.0
-            if not self.slack
-            else float(np.finfo(D.dtype).tiny)
-            if self.relative
-            else _longest(self._lines(u, v, w))
-        )
+        floor = 0.0
+        if self.slack:
+            floor = float(np.finfo(D.dtype).tiny) if self.relative else _longest(self._lines(u, v, w))
         arc = self._arc(u, v, w)
         found = arc.affected(self.slack, floor)
         if not found:

@@ -136,7 +136,7 @@ class Ranking:
         return arcs(begin, ends, costs, d, np.zeros(len(d), np.int64), d.dtype.type(self._none))
 
     def _bound(self, limit: Scalar, best: Array) -> Array:
-        """A limit as a cost, for paths of which the best costs so much; none is beyond what is compared."""
+        """Greatest cost within a limit: of floats with room for rounding, relative to `best`; at most `self._most`."""
         if limit is None:
             return self._most
         if self._product:
