@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import partial
+from functools import cache, partial
 from operator import call
 
 import numpy as np
@@ -16,14 +16,17 @@ from semiring.dense.changes import Step, follow, put
 from semiring.host.arrays import take_in
 from semiring.host.devices import host, on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
-from semiring.host.memory import require
+from semiring.host.memory import fits, require
 from semiring.host.signals import undisturbed
 from semiring.host.spelling import came
 from semiring.host.types import Algebra, Scalar, Tensor
-from semiring.kernels.backend import device_of
+from semiring.kernels.backend import bind, device_of
 
-from ..closures import closure
-from ..road.planning import plan
+from ..io.reading.options import nulls_of
+from ..road.estimates import closing
+from ..road.question import Question
+from ..road.road import answer, choose
+from ..road.wants import Wants
 
 
 def update(
@@ -77,8 +80,8 @@ def update(
     -----
     Integers, truth values and ⊗ that select equal a new closure bit for bit, sums and products of floats up to
     rounding. A better edge takes O(n²). For a worse one the rows and columns of entries that a best walk over it may
-    have are listed; these are computed anew from a product of all edges of the fewer of both, their closure, and one
-    more product. The matrix is closed anew where that takes as long, or its memory is not free, where ⊕ does not select
+    have are listed; these are computed anew by a product with the edges into the fewer of both and one with the
+    distances among these, which stay unless a vertex is in both. The matrix is closed anew where that takes as long, or its memory is not free, where ⊕ does not select
     or integers might overflow; on a GPU also below some 1,000 vertices for a better edge and 3,300 for a worse one.
     Several changes come one after the other. Ctrl-C is heard throughout. Sources:
     Ramalingam and Reps 1996, "On the computational complexity of dynamic graph problems"; Demetrescu and Italiano 2004,
@@ -146,15 +149,19 @@ def update(
 
         both = (lambda step: undisturbed(partial(change, step))) if alone else call  # D and A, or neither
 
-        def share() -> float:
-            asked = partial(plan, W, s, threads=threads, null_value=None)
-            return float(asked().seconds / asked(engine="dense").seconds)
-
-        if follow(new, W, entries, s, threads=threads, write=both, share=share) is None:
+        @cache
+        def fresh() -> Question:
             require(W.nbytes, device_of(M), where=where, hint="Say apsp.closure(A, overwrite=True), of the changed A.")
             anew = W.copy(order="C")
             put(anew, entries)
-            new = closure(anew, s, threads=threads, null_value=None)
+            return Question(anew, s, Wants.of(where=where, nulls=nulls_of(None), threads=threads, table=True))
+
+        def share() -> float:
+            ops = bind(s, M.dtype, device=device_of(M), threads=threads)
+            return choose(fresh()).seconds / closing(n, ops) if fits(W.nbytes, device_of(M)) else 1.0
+
+        if follow(new, W, entries, s, threads=threads, write=both, share=share) is None:
+            new = fresh().in_kind(answer(fresh()).engine.storage)
 
         def write() -> None:
             M[...] = new

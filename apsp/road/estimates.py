@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from semiring.algebra.records import Semiring
+    from semiring.kernels.contract import Backend
     from semiring.sparse import Cost, HubCost
 
     from .plans import Plan
@@ -106,6 +107,11 @@ def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: 
     if device != "cpu" or SCALARS[dtype].boolean:
         return computed
     return computed + n * n * dtype.itemsize * rates.processor.closure_byte
+
+
+def closing(n: int, ops: Backend) -> float:
+    """Seconds of the closure of an n × n matrix by a backend's verbs."""
+    return closure(n, ops.semiring, ops.dtype, pairs=n**3, device=ops.device, threads=ops.threads)
 
 
 def entering(arcs: int) -> float:

@@ -28,11 +28,10 @@ from .cycles import Lengths
 SHARE, OF_BITS = 1 / 20, 1 / 1000
 #: Time of an arc that gets better, and of one that gets worse, without that of entries, relative to an entry's.
 ARC = {"cpu": (256.0, 256.0), "cuda": (65536.0, 524288.0)}
-#: Time of n pairs, likewise: of entries computed anew, a sixth of all take as long as a closure, on a GPU a third.
-PAIR = {"cpu": 6 * SHARE, "cuda": 3 * SHARE}
-#: Entries read or written one by one; entries per edge of a matrix of many edges; a repair is long from this part of
-#: what a closure takes on.
-FEW, DENSE, LONG = 4, 8, 16
+#: Time of n pairs of a repair, likewise, the n³ of a closure taking SHARE n².
+PAIR = {"cpu": 2 * SHARE, "cuda": 3 * SHARE}
+#: Entries read or written one by one; a repair is long from this part of what a closure takes on.
+FEW, LONG = 4, 16
 
 Ends = tuple[int, int]
 #: Weights of arcs by their ends.
@@ -163,7 +162,7 @@ class _Table:
         found = arc.affected(self.slack, floor)
         if not found:
             return True
-        cost = self._cost(v, len(arc.rows), len(arc.cols))
+        cost = self._cost(arc.rows, arc.cols)
         if self.share and cost > self.left / LONG:
             self.left, self.share = self.left * min(1.0, self.share()), None
         if not self._spend(cost) or not fits(arc.workspace, self.device):
@@ -176,15 +175,11 @@ class _Table:
         self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
         return True
 
-    def _cost(self, v: int, rows: int, cols: int) -> float:
-        """Time of a repair: a product with the edges of the smaller side, its closure, and a second product.
-
-        Sums that saturate take twice as long if edges are as many as those of v, too many for lists.
-        """
-        few, many = sorted((rows, cols))
-        slow = self.device == "cpu" and dtypes.SCALARS[self.D.dtype].integer and self.s.mul.saturating
-        twice = slow and DENSE * np.count_nonzero(self.A[v] != self.zero) > self.n
-        return (1 + twice) * PAIR[self.device] * (few * many + few**2 * (few + many) / self.n)
+    def _cost(self, rows: np.ndarray, cols: np.ndarray) -> float:
+        """Time of a repair: products with edges and distances of the smaller side, of which `both` are found first."""
+        few, many = sorted((len(rows), len(cols)))
+        both = np.intersect1d(rows, cols, assume_unique=True).size
+        return PAIR[self.device] * (few * many * (self.n + few) + few * both * (few + both)) / self.n
 
     def _arc(self, u: int, v: int, w: Scalar) -> Any:
         return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)

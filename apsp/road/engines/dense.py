@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,19 +67,14 @@ class Dense(Engine):
             if len(where) > EACH * n:
                 return None
             weights = zip(host(where).tolist(), host(new[where // n, where % n]).tolist(), strict=True)
-            D = self.matrix.copy()
-            found = follow(D, old, {divmod(k, n): w for k, w in weights}, semiring, share=self._share(semiring))
+            D, taken, ops = self.matrix.copy(), self.seconds, bind(semiring, self.dtype, device=self.device)
+            share = (lambda: taken / estimates.closing(n, ops)) if taken else None
+            found = follow(D, old, {divmod(k, n): w for k, w in weights}, semiring, share=share)
         if found is None:
             return None
         made = Dense(D, self.seconds)
         made.updated = f"{found:,} of {n * n:,} entries computed anew"
         return made
-
-    def _share(self, s: Semiring) -> Callable[[], float] | None:
-        """Time of the closure over the estimate for any of its size, if it is known."""
-        n, taken, threads = self.shape[0], self.seconds, bind(s, self.dtype, device=self.device).threads
-        usual = partial(estimates.closure, n, s, self.dtype, pairs=n**3, device=self.device, threads=threads)
-        return (lambda: taken / usual()) if taken else None
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Views or gathers, on the matrix's device."""

@@ -7,8 +7,10 @@ Ramalingam and Reps 1996, "On the computational complexity of dynamic graph prob
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,18 +18,16 @@ from ....algebra.dtypes import SCALARS, largest_finite
 from ....algebra.records import Semiring
 from ....host.types import Scalar
 from ..annotations import Array
+from ..dense.backend import CpuBackend
 from ..intrinsics import kernel, one, part, plus, row, times, zero
 from ..kinds import Kind, choose
-from ..pool import run
 from .code import compiled
 from .equality import better, tight
 
-#: Entries per edge from which edges are listed.
-SPARSE = 8
-#: Steps per call, so that Ctrl-C is handled.
-CALL = 1 << 28
-#: Rows or columns of D looked at together.
-TOGETHER = 64
+#: Entries per edge from which products follow edges one by one.
+LISTED = 32
+#: Rows or columns computed together.
+BLOCK = 256
 
 
 @kernel
@@ -51,6 +51,12 @@ def gain(kind: Kind, D: Array, u: int, v: int, w: Any, cols: Array) -> int:
     return improved
 
 
+@part
+def leads(kind: Kind, D: Array, i: int, j: int, a: Any, v: int, slack: Scalar, floor: Scalar) -> bool:
+    """Whether entry (i, j) may lead over the arc, a = D[i,u] ⊗ w being as good as D[i,v]."""
+    return tight(kind, times(kind, a, D[v, j]), D[i, j], slack, floor) & (i != j)
+
+
 @kernel
 def affected(
     kind: Kind, D: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, cols: Array, counts: Array
@@ -65,108 +71,78 @@ def affected(
         found, a = 0, times(kind, D[i, u], w)
         if listed and tight(kind, a, D[i, v], slack, floor):
             for t in range(listed):
-                j = cols[t]
-                found += tight(kind, times(kind, a, D[v, j]), D[i, j], slack, floor) & (i != j)
+                found += leads(kind, D, i, cols[t], a, v, slack, floor)
         counts[i] = found
     return listed
 
 
 @kernel
-def close(kind: Kind, K: Array, first: int, last: int) -> None:
-    """Walks through the vertices first ≤ k < last; K ← K* once all had their turn."""
-    n, size = len(K), K.itemsize
-    for k in range(first, last):
-        K[k, k] = one(kind)
-        for i in range(n):
-            if i != k and K[i, k] != zero(kind):
-                row(kind, n, K.ctypes.data + i * n * size, K[i, k], K.ctypes.data + k * n * size)
-
-
-@part
-def kept(
-    kind: Kind, D: Array, i: int, a: Any, v: int, slack: Scalar, floor: Scalar, cols: Array, d: Array, at: Array
-) -> None:
-    """d[at[t]] ← zero where D[i,j], j = cols[t], may lead over the arc; a = D[i,u] ⊗ w."""
-    if tight(kind, a, D[i, v], slack, floor):
+def keep(
+    kind: Kind, D: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, may: Array, rows: Array, cols: Array,
+    X: Array,
+) -> None:  # fmt: skip
+    """X ← D[rows,cols], but for entries that may lead over the arc: in rows may[0,i] and columns may[1,j]."""
+    for r in range(len(rows)):
+        i = rows[r]
+        a = times(kind, D[i, u], w)
         for t in range(len(cols)):
             j = cols[t]
-            if tight(kind, times(kind, a, D[v, j]), D[i, j], slack, floor) and i != j:
-                d[at[t]] = zero(kind)
+            if not (may[0, i] & may[1, j] and leads(kind, D, i, j, a, v, slack, floor)):
+                X[r, t] = D[i, j]
 
 
 @kernel
-def from_rows(
-    kind: Kind, D: Array, A: Array, K: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, rows: Array,
-    cols: Array, starts: Array, heads: Array, weights: Array, found: Array, lost: Array, d: Array, reached: Array,
-    first: int, last: int,
-) -> None:  # fmt: skip
-    """found[r] ← row i = rows[r] anew at `cols`; lost[r] ← where it may have led over the arc; first ≤ r < last.
-
-    An edge into a column from a vertex whose entry stays, then K = A[cols,cols]*. A has the columns of the matrix; if
-    edges are few, they are in CSC form, too.
-    """
-    m, size = len(cols), d.itemsize
-    for r in range(first, last):
-        i = rows[r]
-        d[:], reached[:] = D[i], zero(kind)
-        kept(kind, D, i, times(kind, D[i, u], w), v, slack, floor, cols, d, cols)
-        if len(starts):
-            for t in range(m):
-                for e in range(starts[t], starts[t + 1]):
-                    reached[t] = plus(kind, reached[t], times(kind, d[heads[e]], weights[e]))
-        else:
-            for k in range(len(d)):
-                if d[k] != zero(kind):
-                    row(kind, m, reached.ctypes.data, d[k], A.ctypes.data + k * m * size)
-        found[r] = zero(kind)
-        for t in range(m):
-            lost[r, t] = (d[cols[t]] == zero(kind)) & (cols[t] != i)
-            if reached[t] != zero(kind):
-                row(kind, m, found.ctypes.data + r * m * size, reached[t], K.ctypes.data + t * m * size)
+def look(kind: Kind, X: Array, rows: Array, cols: Array) -> tuple[int, Any, Any]:
+    """rows[i], cols[j] ← whether any entry there is not zero; their number, the least and greatest of them and of 0."""
+    none = least = greatest = X.dtype.type(0)
+    cols[:], count = False, 0
+    for i in range(len(X)):
+        before = count
+        for j in range(X.shape[1]):
+            here = X[i, j] != zero(kind)
+            x = X[i, j] if here else none
+            cols[j] |= here
+            count += here
+            least, greatest = x if x < least else least, x if x > greatest else greatest
+        rows[i] = count > before
+    return count, least, greatest
 
 
 @kernel
-def from_cols(
-    kind: Kind, D: Array, A: Any, K: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, rows: Array,
-    cols: Array, starts: Array, heads: Array, weights: Array, found: Array, lost: Array, d: Array, reached: Array,
-    first: int, last: int,
-) -> None:  # fmt: skip
-    """`from_rows` from the other end, for columns first ≤ t < last: K = A[rows,rows]*, then an edge to what stays.
-
-    The edges of the rows of the matrix, A, are in CSC form.
-    """
-    count, width, size = len(rows), last - first, d.itemsize
-    chosen, at, near = cols[first:last], np.arange(width), reached.ctypes.data
-    reached[:] = zero(kind)
-    for k in range(len(starts) - 1):
-        if starts[k] < starts[k + 1]:
-            for t in range(width):
-                d[t] = D[k, chosen[t]]
-            kept(kind, D, k, times(kind, D[k, u], w), v, slack, floor, chosen, d, at)
-            for e in range(starts[k], starts[k + 1]):
-                row(kind, width, near + heads[e] * width * size, weights[e], d.ctypes.data)
-    for r in range(count):
-        i, to = rows[r], found.ctypes.data + (r * len(cols) + first) * size
-        for t in range(width):
-            d[t] = D[i, chosen[t]]
-            found[r, first + t] = zero(kind)
-        kept(kind, D, i, times(kind, D[i, u], w), v, slack, floor, chosen, d, at)
-        for t in range(width):
-            lost[r, first + t] = (d[t] == zero(kind)) & (chosen[t] != i)
-        for s in range(count):
-            if K[r, s] != zero(kind):
-                row(kind, width, to, K[r, s], near + s * width * size)
+def along_edges(kind: Kind, kept: Array, heads: Array, tails: Array, weights: Array, by_rows: bool, C: Array) -> None:
+    """C ← kept ⊗ edges from heads[e] to tails[e]; Cᵀ ← keptᵀ ⊗ edges unless `by_rows`."""
+    C[:] = zero(kind)
+    if by_rows:
+        for r in range(len(kept)):
+            for e in range(len(heads)):
+                C[r, tails[e]] = plus(kind, C[r, tails[e]], times(kind, kept[r, heads[e]], weights[e]))
+    else:
+        width, size = kept.shape[1], kept.itemsize
+        for e in range(len(heads)):
+            to = C.ctypes.data + tails[e] * width * size
+            row(kind, width, to, weights[e], kept.ctypes.data + heads[e] * width * size)
 
 
-_SIGNATURES = {gain: "Aiixl", affected: "Aiixxxll", close: "Aii"}
-_SIGNATURES |= dict.fromkeys((from_rows, from_cols), "AAAiixxxllllaABaaii")
+@kernel
+def write(kind: Kind, D: Array, rows: Array, cols: Array, found: Array) -> None:
+    """D[rows,cols] ← found."""
+    for r in range(len(rows)):
+        for t in range(len(cols)):
+            D[rows[r], cols[t]] = found[r, t]
+
+
+_SIGNATURES = {
+    gain: "Aiixl", affected: "Aiixxxll", keep: "AiixxxBllA", look: "Abb", along_edges: "AllatA", write: "AllA",
+}  # fmt: skip
 
 
 class Arc:
     """An arc (u, v) of weight w in the closure D, C-contiguous."""
 
     def __init__(self, semiring: Semiring, D: np.ndarray, u: int, v: int, w: Any) -> None:
-        self.kind, self.D, self.n, self.arc = choose(semiring, D.dtype, False), D, len(D), (u, v, D.dtype.type(w))
+        # Sums of lengths ≥ 0 take other steps, unless an integer represents −∞, which these might reach.
+        self.kinds = [choose(semiring, D.dtype, x and semiring.zero != -math.inf) for x in (False, True)]
+        self.kind, self.D, self.n, self.arc = self.kinds[0], D, len(D), (u, v, D.dtype.type(w))
 
     def _code(self, part: Any) -> Any:
         return compiled(part, self.kind, _SIGNATURES[part])
@@ -190,55 +166,100 @@ class Arc:
     @property
     def workspace(self) -> int:
         """Bytes that `repair` and `settle` need: edges, also as lists, the closure of the smaller side, new entries."""
-        few, many, size = *sorted((len(self.rows), len(self.cols))), self.D.itemsize
-        listed = few * self.n // (SPARSE if len(self.cols) <= len(self.rows) else 1)
-        return size * few * (self.n + few + 3 * many) + few * (self.n + 2 * many) + (24 + size) * listed
+        few, many = sorted((len(self.rows), len(self.cols)))
+        block = min(many, BLOCK) * 3 * self.n
+        return self.D.itemsize * (few * (2 * self.n + 2 * few + many) + block) + 24 * few * self.n // LISTED
 
     def repair(self, part: Callable[..., np.ndarray], threads: int) -> float | None:
         """Compute these anew; a bound of all sums of integers.
 
         part(rows, cols): those rows and columns of the matrix, contiguous, None for all. Let k be the last vertex of a
         best walk from i to j whose entry (i, k) stays: all behind it are in `cols`, so that D'[i,j] = D[i,k] ⊗ A[k,·] ⊗
-        K with K = A[cols,cols]*. With fewer rows than columns, the same from the other end.
+        K where K has the distances among `cols`, which stay but for rows that are in `rows`. With fewer rows than
+        columns, the same of the transpose.
         """
-        rows, cols, n, D = self.rows, self.cols, self.n, self.D
-        r, m, by_rows = len(rows), len(cols), len(cols) <= len(rows)
-        A = part(None, cols) if by_rows else part(rows, None)
-        K = np.ascontiguousarray(A[cols] if by_rows else A[:, rows])
-        few, code = len(K), self._code(close)
-        each = max(1, CALL // few**2)
-        for first in range(0, few, each):
-            code(K, first, min(first + each, few))
-        none = np.array(self.kind.zero, D.dtype)
-        present = none != A
-        starts, heads, weights = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, D.dtype)
-        if not by_rows or np.count_nonzero(present) * SPARSE <= A.size:
-            ends, heads = present.T.nonzero()
-            starts, weights = np.searchsorted(ends, np.arange(A.shape[1] + 1)), A[heads, ends]
-            heads = np.ascontiguousarray(heads)
-        self.found, self.lost = np.empty((r, m), D.dtype), np.empty((r, m), bool)
-        code = self._code(from_rows if by_rows else from_cols)
-        given = D, A, K, *self.arc, *self.equal, rows, cols, starts, heads, weights, self.found, self.lost
-        length = r if by_rows else m
+        by_rows = len(self.cols) <= len(self.rows) or not self.kind.vector
+        order: Literal["C", "F"] = "C" if by_rows else "F"
+        turned: Callable[[np.ndarray], np.ndarray] = (lambda X: X) if by_rows else np.transpose
+        lines, others = (self.rows, self.cols) if by_rows else (self.cols, self.rows)
+        self.may = np.zeros((2, self.n), bool)
+        self.may[0, self.rows] = self.may[1, self.cols] = True
+        both = np.logical_and(*self.may)[others]
+        others = np.r_[others[~both], others[both]]
+        self.ops = [CpuBackend(kind, threads) for kind in self.kinds]
+        edges = turned(part(None, others) if by_rows else part(others, None))
+        K = self._keep(by_rows, others, others, np.array(edges[others], order=order))
+        _close(self.ops[False], K, len(others) - int(both.sum()))
+        near = np.flatnonzero(_Look(self, edges).rows)
+        steps = _Look(self, np.array(edges[near], order=order)), _Look(self, K)
+        sums, self.blocks = 0.0, []
+        for first in range(0, len(lines), BLOCK):
+            chosen = lines[first : first + BLOCK]
+            X = np.full((len(chosen), len(near)), self.kind.zero, self.D.dtype, order)
+            reach = _Look(self, self._keep(by_rows, chosen, near, X))
+            sums = max(sums, reach.longest)
+            for step in steps:
+                found = reach.times(step, np.empty((len(chosen), len(others)), self.D.dtype, order))
+                reach = _Look(self, found)
+            found = self._keep(by_rows, chosen, others, found)
+            self.blocks.append((chosen, others, found) if by_rows else (others, chosen, found.T))
+        return sums + steps[0].longest + steps[1].longest
 
-        def several(_: int, first: int, last: int) -> None:
-            reached = np.empty(m if by_rows else r * (last - first), D.dtype)
-            code(*given, np.empty(n, D.dtype), reached, first, last)
-
-        each = max(1, min(CALL // (few * (n + few)), -(-length // (4 * threads))))
-        run(several, [(first, min(first + each, length)) for first in range(0, length, each)], threads)
-        if not SCALARS[D.dtype].integer:
-            return 0.0
-        lines, axis = (rows, 0) if by_rows else (cols, 1)
-        parts = (D.take(lines[k : k + TOGETHER], axis) for k in range(0, length, TOGETHER))
-        return max(map(largest_finite, parts)) + sum(map(largest_finite, (A, K)))
+    def _keep(self, by_rows: bool, rows: np.ndarray, cols: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """X with those entries of D, or its transpose, that do not lead over the arc."""
+        ends, Y = ((rows, cols), X) if by_rows else ((cols, rows), X.T)
+        self._code(keep)(self.D, *self.arc, *self.equal, self.may, *ends, Y)
+        return X
 
     def settle(self) -> int:
         """Write the new values to D; 0."""
-        place = np.ix_(self.rows, self.cols)
-        self.D[place] = np.where(self.lost, self.found, self.D[place])
+        for block in self.blocks:
+            self._code(write)(self.D, *block)
         return 0
 
     def longest(self) -> float:
         """Length of the longest new entry, or more."""
-        return largest_finite(self.found)
+        return max(largest_finite(found) for _, _, found in self.blocks)
+
+
+def _close(ops: CpuBackend, K: np.ndarray, exact: int) -> None:
+    """K ← K*, of which rows before `exact` are exact."""
+    if exact < len(K):
+        below = K[exact:]
+        ops.gemm(below, below[:, :exact].copy(), K[:exact])
+        corner = below[:, exact:].copy()
+        ops.closure(corner)
+        ops.left_mul(corner, below)
+
+
+class _Look:
+    """A matrix X and where it has entries; X, or its transpose, is contiguous."""
+
+    def __init__(self, arc: Arc, X: np.ndarray) -> None:
+        self.arc, self.X, self.upright = arc, X, X.flags.c_contiguous
+        self.rows, self.cols = np.empty(X.shape[0], bool), np.empty(X.shape[1], bool)
+        Y, seen = (X, (self.rows, self.cols)) if self.upright else (X.T, (self.cols, self.rows))
+        self.count, self.least, self.greatest = arc._code(look)(Y, *seen)
+
+    @property
+    def longest(self) -> float:
+        return float(max(-self.least, self.greatest)) if SCALARS[self.X.dtype].integer else 0.0
+
+    @cached_property
+    def listed(self) -> tuple[np.ndarray, ...]:
+        """Heads, tails and weights of the edges."""
+        heads, tails = (np.ascontiguousarray(x) for x in (self.X != self.arc.kind.zero).nonzero())
+        return heads, tails, self.X[heads, tails]
+
+    def times(self, other: _Look, C: np.ndarray) -> np.ndarray:
+        """C ← X ⊗ Y: along the edges of Y if these are few, else by columns of X and rows of Y that have entries."""
+        X, Y = self.X, other.X
+        used = np.flatnonzero(self.cols & other.rows)
+        ops = self.arc.ops[min(self.least, other.least) >= 0]
+        if other.count * LISTED < len(used) * Y.shape[1]:
+            A, B = (X, C) if self.upright else (X.T, C.T)
+            self.arc._code(along_edges)(A, *other.listed, self.upright, B)
+        else:
+            whole = 4 * len(used) > 3 * len(Y)
+            ops.matmul(C, X if whole else X[:, used], Y if whole else Y[used])
+        return C
