@@ -81,8 +81,9 @@ def update(
     Integers, truth values and ⊗ that select equal a new closure bit for bit, sums and products of floats up to
     rounding. A better edge takes O(n²). For a worse one the rows and columns of entries that a best walk over it may
     have are listed; these are computed anew by a product with the edges into the fewer of both and one with the
-    distances among these, which stay unless a vertex is in both. The matrix is closed anew where that takes as long, or its memory is not free, where ⊕ does not select
-    or integers might overflow; on a GPU also below some 1,000 vertices for a better edge and 3,300 for a worse one.
+    distances among these, which stay unless a vertex is in both. The matrix is closed anew where that takes as long, or
+    its memory is not free, where ⊕ does not select or integers might overflow; on a GPU also below some 1,000 vertices
+    for a better edge and 3,300 for a worse one.
     Several changes come one after the other. Ctrl-C is heard throughout. Sources:
     Ramalingam and Reps 1996, "On the computational complexity of dynamic graph problems"; Demetrescu and Italiano 2004,
     "A new approach to dynamic all pairs shortest paths".

@@ -41,8 +41,8 @@ class Ranking:
         self.semiring, self.where, self._directed = semiring, where, directed
         self._sign = 1 if semiring.add.selects == "least" else -1
         self._product = not semiring.lengths and semiring.mul.ufunc is np.multiply
-        present = arcs[2] != dtypes.zero(semiring, arcs[2].dtype)
-        tails, heads, weights = (part[present & (arcs[0] != arcs[1])] for part in arcs)
+        kept = (arcs[2] != dtypes.zero(semiring, arcs[2].dtype)) & (arcs[0] != arcs[1])
+        tails, heads, weights = arcs if kept.all() else (part[kept] for part in arcs)
         self._widest = not semiring.lengths and not self._product
         self._exact = not dtypes.SCALARS[weights.dtype].floating and not self._product
         self._none: Any = (np.iinfo(np.int64).max if self._widest else MOST) if self._exact else math.inf
@@ -55,16 +55,21 @@ class Ranking:
             )
         if self._product and bool(np.isinf(costs).any()):
             raise DomainError(f"{where}: factors must be greater than 0 and finite, got 0 or ∞. Leave such edges out.")
-        place = heads.astype(np.int64) * n + tails
-        kept = np.argsort(place)
-        again = np.diff(place[kept], prepend=-1) == 0
-        parallel = again | np.append(again[1:], False)
-        among = kept[parallel]
-        kept[parallel] = among[np.lexsort((costs[among], place[among]))]  # the best first
-        kept = kept[~again]
-        self.begin = np.append(0, np.bincount(heads[kept], minlength=n).cumsum())
-        self.tails, self.costs = tails[kept].astype(np.int32), costs[kept]
-        self.weights = weights[kept].astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights[kept]
+        arranged = load("semiring.kernels.cpu.csr.backend").arranged
+        tails, heads = (np.ascontiguousarray(ends, np.int32) for ends in (tails, heads))
+        _, order = arranged(tails, n)
+        self.begin, by_head = arranged(heads[order], n)
+        order = order[by_head]
+        tails, heads = tails[order], heads[order]
+        again = np.append(False, (tails[1:] == tails[:-1]) & (heads[1:] == heads[:-1]))
+        if again.any():
+            parallel = again | np.append(again[1:], False)
+            among = order[parallel]
+            order[parallel] = among[np.lexsort((costs[among], tails[parallel], heads[parallel]))]  # the best first
+            tails, heads, order = tails[~again], heads[~again], order[~again]
+            self.begin = np.append(0, np.bincount(heads, minlength=n).cumsum())
+        self.tails, self.costs, weights = tails, costs[order], weights[order]
+        self.weights = weights.astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights
 
     def _costs(self, values: np.ndarray) -> np.ndarray:
         """Weights or distances as costs."""

@@ -27,6 +27,7 @@ from ..kernels.cpu.sparse.relaxation import AHEAD
 from ..kernels.observed import Callback
 from .answers import Columns, Rows
 from .batches import Worker, batches, calls, find, table, together
+from .csr.matrix import arranged
 from .cycles import Weighted
 from .pattern import indices, is_square_csr, rows_wanted, stored, tails_of
 from .relaxing import LISTS, Search, numbers, padded
@@ -485,15 +486,12 @@ def _ends(values: np.ndarray) -> tuple[Scalar, Scalar]:
 
 
 def _graph(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> _Graph:
-    start = np.zeros(n + 1, np.int64)
     if (tails[1:] >= tails[:-1]).all():
-        np.cumsum(np.bincount(tails, minlength=n), out=start[1:])
+        start = np.append(0, np.bincount(tails, minlength=n).cumsum())
     else:
-        order = np.empty(len(tails), np.int64)
-        _by_tail().call(tails.astype(np.int32, copy=False), start, order)
+        start, order = arranged(np.ascontiguousarray(tails, np.int32), n, "cpu")
         heads, weights = heads[order], weights[order]
     return _Graph(start, padded(heads), np.ascontiguousarray(weights))
 
 
 _preorder = cache(partial(machine_code, relaxation.preorder, None, "llll"))
-_by_tail = cache(partial(machine_code, relaxation.by_tail, None, "sll"))

@@ -59,8 +59,8 @@ MUTANTS = [
     Mutant(
         "ranked-parallel-edges",
         "semiring/dense/ranking.py",
-        "np.lexsort((costs[among], place[among]))",
-        "np.lexsort((-costs[among], place[among]))",
+        "np.lexsort((costs[among], tails[parallel], heads[parallel]))",
+        "np.lexsort((-costs[among], tails[parallel], heads[parallel]))",
         SMALL,
         "Of parallel edges the worst counts.",
     ),

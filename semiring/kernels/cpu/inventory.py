@@ -115,7 +115,7 @@ _BESIDES = {
     "hops": {"sparse.movers.transpose.{size}": 0.2},
     "searches": {
         "sparse.relaxation.search.{searched}.4": 0.4,
-        "sparse.relaxation.by_tail": 0.1,
+        "csr.positions.arrange": 0.1,
         "sparse.relaxation.preorder": 0.1,
         "sparse.movers.transpose.{size}": 0.2,
     },

@@ -248,18 +248,3 @@ def preorder(order: Array, parent: Array, size: Array, place: Array) -> None:
             place[v] = size[p]
             size[p] += count
         size[v] = place[v] + 1  # from here on, the place of its next child
-
-
-@kernel
-def by_tail(tails: Array, start: Array, order: Array) -> None:
-    """order ← arcs sorted by tail (stable counting sort); start (zeros) ← CSR starts."""
-    for v in tails:
-        start[v + 1] += 1
-    for v in range(1, len(start)):
-        start[v] += start[v - 1]
-    for k in range(len(tails)):
-        order[start[tails[k]]] = k
-        start[tails[k]] += 1
-    for v in range(len(start) - 1, 0, -1):
-        start[v] = start[v - 1]
-    start[0] = 0
