@@ -69,11 +69,11 @@ def follow(
     """
     if s.add.selects is None or (dtypes.SCALARS[D.dtype].floating and s.mul.selects is None and Lengths.of(s) is None):
         return None
-    old, table = _entries(A, list(changes)), _Table(D, A, s, changes, write, share)
+    old, table = _entries(A, list(changes)), _Table(D, A, s, changes, threads, write, share)
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
     if not table.affords(len(changes) - len(worse), len(worse)):
         return None
-    steps = [partial(table.worsen, A, old, ends, w, threads) for ends, w in worse.items()]
+    steps = [partial(table.worsen, A, old, ends, w) for ends, w in worse.items()]
     steps += [partial(table.improve, *ends, w) for ends, w in changes.items() if ends not in worse]
     return table.found if all(step() for step in steps) else None
 
@@ -82,11 +82,16 @@ class _Table:
     """A closure that follows changes; steps return whether they did, else leave it as it was."""
 
     def __init__(
-        self, D: Array, A: Array, s: Semiring, changes: Weights, write: Callable[[Step], int],
+        self, D: Array, A: Array, s: Semiring, changes: Weights, threads: int | None, write: Callable[[Step], int],
         share: Callable[[], float] | None,
     ) -> None:  # fmt: skip
         self.D, self.s, self.n, self.found, self.slack, self.write, self.share = D, s, len(D), 0, 0.0, write, share
-        self.A, self.changes, self.zero = A, changes, dtypes.zero(s, D.dtype)
+        self.A, self.changes, self.zero, self.threads = (
+            A,
+            changes,
+            dtypes.zero(s, D.dtype),
+            threads or default_threads(),
+        )
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
         lengths, self.relative = Lengths.of(s), False
@@ -143,7 +148,7 @@ class _Table:
         self.found += found
         return bool(found >= 0)
 
-    def worsen(self, A: Array, old: dict[Ends, Array], ends: Ends, new: Array, threads: int | None) -> bool:
+    def worsen(self, A: Array, old: dict[Ends, Array], ends: Ends, new: Array) -> bool:
         """Compute anew what may lead over an arc; A has the entries `old` when this begins, and one is new then."""
         (u, v), w, D = ends, old[ends], self.D
         d, old[ends] = D[u, v].item(), new
@@ -167,7 +172,7 @@ class _Table:
             self.left, self.share = self.left * min(1.0, self.share()), None
         if not self._spend(cost) or not fits(arc.workspace, self.device):
             return False
-        bound = arc.repair(partial(_part, A, old), threads or default_threads())
+        bound = arc.repair(partial(_part, A, old))
         if bound is None or self._leaves(bound):
             return False
         self.write(arc.settle)
@@ -182,7 +187,8 @@ class _Table:
         return PAIR[self.device] * (few * many * (self.n + few) + few * both * (few + both)) / self.n
 
     def _arc(self, u: int, v: int, w: Scalar) -> Any:
-        return load(f"semiring.kernels.{self.device}.routes.changed").Arc(self.s, self.D, u, v, w)
+        arc = load(f"semiring.kernels.{self.device}.routes.changed").Arc
+        return arc(self.s, self.D, u, v, w, self.threads)
 
 
 def _longest(lines: tuple[np.ndarray, ...]) -> float:

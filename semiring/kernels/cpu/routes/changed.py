@@ -8,15 +8,14 @@ Ramalingam and Reps 1996, "On the computational complexity of dynamic graph prob
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ....algebra.dtypes import SCALARS, largest_finite
+from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....host.types import Scalar
+from ...repair import Repair
 from ..annotations import Array
 from ..dense.backend import CpuBackend
 from ..intrinsics import kernel, one, part, plus, row, times, zero
@@ -109,18 +108,21 @@ def look(kind: Kind, X: Array, rows: Array, cols: Array) -> tuple[int, Any, Any]
 
 
 @kernel
-def along_edges(kind: Kind, kept: Array, heads: Array, tails: Array, weights: Array, by_rows: bool, C: Array) -> None:
-    """C ← kept ⊗ edges from heads[e] to tails[e]; Cᵀ ← keptᵀ ⊗ edges unless `by_rows`."""
+def to_edges(kind: Kind, X: Array, heads: Array, tails: Array, weights: Array, C: Array) -> None:
+    """C ← X ⊗ Y of the entries of Y, from heads[e] to tails[e]."""
     C[:] = zero(kind)
-    if by_rows:
-        for r in range(len(kept)):
-            for e in range(len(heads)):
-                C[r, tails[e]] = plus(kind, C[r, tails[e]], times(kind, kept[r, heads[e]], weights[e]))
-    else:
-        width, size = kept.shape[1], kept.itemsize
+    for r in range(len(X)):
         for e in range(len(heads)):
-            to = C.ctypes.data + tails[e] * width * size
-            row(kind, width, to, weights[e], kept.ctypes.data + heads[e] * width * size)
+            C[r, tails[e]] = plus(kind, C[r, tails[e]], times(kind, X[r, heads[e]], weights[e]))
+
+
+@kernel
+def from_edges(kind: Kind, heads: Array, tails: Array, weights: Array, X: Array, C: Array) -> None:
+    """C ← Y ⊗ X of the entries of Y, from heads[e] to tails[e]."""
+    C[:] = zero(kind)
+    width, size = X.shape[1], X.itemsize
+    for e in range(len(heads)):
+        row(kind, width, C.ctypes.data + heads[e] * width * size, weights[e], X.ctypes.data + tails[e] * width * size)
 
 
 @kernel
@@ -132,17 +134,23 @@ def write(kind: Kind, D: Array, rows: Array, cols: Array, found: Array) -> None:
 
 
 _SIGNATURES = {
-    gain: "Aiixl", affected: "Aiixxxll", keep: "AiixxxBllA", look: "Abb", along_edges: "AllatA", write: "AllA",
+    gain: "Aiixl", affected: "Aiixxxll", keep: "AiixxxBllA", look: "Abb", to_edges: "AllaA", from_edges: "llaAA",
+    write: "AllA",
 }  # fmt: skip
 
 
-class Arc:
-    """An arc (u, v) of weight w in the closure D, C-contiguous."""
+class Arc(Repair):
+    """Kernels on NumPy matrices."""
 
-    def __init__(self, semiring: Semiring, D: np.ndarray, u: int, v: int, w: Any) -> None:
+    beside = 24 / LISTED
+
+    def __init__(self, semiring: Semiring, D: np.ndarray, u: int, v: int, w: Any, threads: int) -> None:
         # Sums of lengths ≥ 0 take other steps, unless an integer represents −∞, which these might reach.
-        self.kinds = [choose(semiring, D.dtype, x and semiring.zero != -math.inf) for x in (False, True)]
-        self.kind, self.D, self.n, self.arc = self.kinds[0], D, len(D), (u, v, D.dtype.type(w))
+        self.kind, lengths = (choose(semiring, D.dtype, x and semiring.zero != -math.inf) for x in (False, True))
+        self.verbs = CpuBackend(self.kind, threads), CpuBackend(lengths, threads)
+        self.D, self.n, self.zero = D, len(D), self.kind.zero
+        self.arc: tuple[Any, ...] = u, v, D.dtype.type(w)
+        self.block, self.pivot = BLOCK, math.inf
 
     def _code(self, part: Any) -> Any:
         return compiled(part, self.kind, _SIGNATURES[part])
@@ -157,109 +165,56 @@ class Arc:
 
         If ⊗ rounds, entries are equal within slack · max(|D|, floor).
         """
-        self.equal = self.D.dtype.type(slack), self.D.dtype.type(floor)
+        self.arc = (*self.arc, self.D.dtype.type(slack), self.D.dtype.type(floor))
         cols, counts = np.empty(self.n + 1, np.int64), np.empty(self.n, np.int64)
-        self.cols = cols[: self._code(affected)(self.D, *self.arc, *self.equal, cols, counts)]
+        self.cols = cols[: self._code(affected)(self.D, *self.arc, cols, counts)]
         self.rows = np.flatnonzero(counts)
-        return int(counts.sum())
-
-    @property
-    def workspace(self) -> int:
-        """Bytes that `repair` and `settle` need: edges, also as lists, the closure of the smaller side, new entries."""
-        few, many = sorted((len(self.rows), len(self.cols)))
-        block = min(many, BLOCK) * 3 * self.n
-        return self.D.itemsize * (few * (2 * self.n + 2 * few + many) + block) + 24 * few * self.n // LISTED
-
-    def repair(self, part: Callable[..., np.ndarray], threads: int) -> float | None:
-        """Compute these anew; a bound of all sums of integers.
-
-        part(rows, cols): those rows and columns of the matrix, contiguous, None for all. Let k be the last vertex of a
-        best walk from i to j whose entry (i, k) stays: all behind it are in `cols`, so that D'[i,j] = D[i,k] ⊗ A[k,·] ⊗
-        K where K has the distances among `cols`, which stay but for rows that are in `rows`. With fewer rows than
-        columns, the same of the transpose.
-        """
-        by_rows = len(self.cols) <= len(self.rows) or not self.kind.vector
-        order: Literal["C", "F"] = "C" if by_rows else "F"
-        turned: Callable[[np.ndarray], np.ndarray] = (lambda X: X) if by_rows else np.transpose
-        lines, others = (self.rows, self.cols) if by_rows else (self.cols, self.rows)
         self.may = np.zeros((2, self.n), bool)
         self.may[0, self.rows] = self.may[1, self.cols] = True
-        both = np.logical_and(*self.may)[others]
-        others = np.r_[others[~both], others[both]]
-        self.ops = [CpuBackend(kind, threads) for kind in self.kinds]
-        edges = turned(part(None, others) if by_rows else part(others, None))
-        K = self._keep(by_rows, others, others, np.array(edges[others], order=order))
-        _close(self.ops[False], K, len(others) - int(both.sum()))
-        near = np.flatnonzero(_Look(self, edges).rows)
-        steps = _Look(self, np.array(edges[near], order=order)), _Look(self, K)
-        sums, self.blocks = 0.0, []
-        for first in range(0, len(lines), BLOCK):
-            chosen = lines[first : first + BLOCK]
-            X = np.full((len(chosen), len(near)), self.kind.zero, self.D.dtype, order)
-            reach = _Look(self, self._keep(by_rows, chosen, near, X))
-            sums = max(sums, reach.longest)
-            for step in steps:
-                found = reach.times(step, np.empty((len(chosen), len(others)), self.D.dtype, order))
-                reach = _Look(self, found)
-            found = self._keep(by_rows, chosen, others, found)
-            self.blocks.append((chosen, others, found) if by_rows else (others, chosen, found.T))
-        return sums + steps[0].longest + steps[1].longest
+        return int(counts.sum())
 
-    def _keep(self, by_rows: bool, rows: np.ndarray, cols: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """X with those entries of D, or its transpose, that do not lead over the arc."""
-        ends, Y = ((rows, cols), X) if by_rows else ((cols, rows), X.T)
-        self._code(keep)(self.D, *self.arc, *self.equal, self.may, *ends, Y)
+    def keep(self, rows: np.ndarray, cols: np.ndarray, X: np.ndarray) -> np.ndarray:
+        self._code(keep)(self.D, *self.arc, self.may, rows, cols, X)
         return X
 
+    def look(self, X: np.ndarray) -> _Seen:
+        return _Seen(X, self._code(look))
+
+    def occupied(self, X: np.ndarray, axis: int) -> np.ndarray:
+        return self.look(X).lines[1 - axis]
+
+    def times(self, A: _Seen, B: _Seen) -> np.ndarray:
+        """A ⊗ B: along the entries of one of few, else by columns of A and rows of B that have entries."""
+        C = np.empty((len(A.X), B.X.shape[1]), A.X.dtype)
+        used = np.flatnonzero(A.lines[1] & B.lines[0])
+        if B.count * LISTED < len(used) * B.X.shape[1]:
+            self._code(to_edges)(A.X, *B.listed(self.zero), C)
+        elif A.count * LISTED < len(used) * len(A.X):
+            self._code(from_edges)(*A.listed(self.zero), B.X, C)
+        else:
+            whole = 4 * len(used) > 3 * len(B.X)
+            verbs = self.verbs[min(A.least, B.least) >= 0]
+            verbs.matmul(C, A.X if whole else A.X[:, used], B.X if whole else B.X[used])
+        return C
+
     def settle(self) -> int:
-        """Write the new values to D; 0."""
         for block in self.blocks:
             self._code(write)(self.D, *block)
         return 0
 
-    def longest(self) -> float:
-        """Length of the longest new entry, or more."""
-        return max(largest_finite(found) for _, _, found in self.blocks)
 
+class _Seen:
+    """A matrix X, its entries other than zero: their number, the rows and columns that have any, their range."""
 
-def _close(ops: CpuBackend, K: np.ndarray, exact: int) -> None:
-    """K ← K*, of which rows before `exact` are exact."""
-    if exact < len(K):
-        below = K[exact:]
-        ops.gemm(below, below[:, :exact].copy(), K[:exact])
-        corner = below[:, exact:].copy()
-        ops.closure(corner)
-        ops.left_mul(corner, below)
+    def __init__(self, X: np.ndarray, look: Any) -> None:
+        self.X, self.lines = X, tuple(np.empty(length, bool) for length in X.shape)
+        self.count, self.least, greatest = look(X, *self.lines)
+        self.longest = float(max(-self.least, greatest)) if SCALARS[X.dtype].integer else 0.0
+        self._listed: tuple[np.ndarray, ...] = ()
 
-
-class _Look:
-    """A matrix X and where it has entries; X, or its transpose, is contiguous."""
-
-    def __init__(self, arc: Arc, X: np.ndarray) -> None:
-        self.arc, self.X, self.upright = arc, X, X.flags.c_contiguous
-        self.rows, self.cols = np.empty(X.shape[0], bool), np.empty(X.shape[1], bool)
-        Y, seen = (X, (self.rows, self.cols)) if self.upright else (X.T, (self.cols, self.rows))
-        self.count, self.least, self.greatest = arc._code(look)(Y, *seen)
-
-    @property
-    def longest(self) -> float:
-        return float(max(-self.least, self.greatest)) if SCALARS[self.X.dtype].integer else 0.0
-
-    @cached_property
-    def listed(self) -> tuple[np.ndarray, ...]:
-        """Heads, tails and weights of the edges."""
-        heads, tails = (np.ascontiguousarray(x) for x in (self.X != self.arc.kind.zero).nonzero())
-        return heads, tails, self.X[heads, tails]
-
-    def times(self, other: _Look, C: np.ndarray) -> np.ndarray:
-        """C ← X ⊗ Y: along the edges of Y if these are few, else by columns of X and rows of Y that have entries."""
-        X, Y = self.X, other.X
-        used = np.flatnonzero(self.cols & other.rows)
-        ops = self.arc.ops[min(self.least, other.least) >= 0]
-        if other.count * LISTED < len(used) * Y.shape[1]:
-            A, B = (X, C) if self.upright else (X.T, C.T)
-            self.arc._code(along_edges)(A, *other.listed, self.upright, B)
-        else:
-            whole = 4 * len(used) > 3 * len(Y)
-            ops.matmul(C, X if whole else X[:, used], Y if whole else Y[used])
-        return C
+    def listed(self, zero: Scalar) -> tuple[np.ndarray, ...]:
+        """Rows, columns and entries."""
+        if not self._listed:
+            rows, cols = (np.ascontiguousarray(x) for x in (self.X != zero).nonzero())
+            self._listed = rows, cols, self.X[rows, cols]
+        return self._listed

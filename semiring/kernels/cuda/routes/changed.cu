@@ -56,25 +56,39 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (threadIdx.x % 32 == 0 && found) atomicAdd(counts + i, found);
 }
 
-// kept[p, q] ← D[i, j], zero where it may lead over the arc, i = rows[p] and j = cols[q]; a null list is all of them.
+// X[p, q] ← D[i, j], i = rows[p] and j = cols[q], but for entries that may lead over the arc: of rows with counts, in
+// columns listed by `affected`.
 extern "C" __global__ void __launch_bounds__(threads)
-    keep(const T* D, int n, int u, int v, W w, W slack, W floor, const int* rows, const int* cols, int width, T* kept) {
+    keep(const T* D, int n, int u, int v, W w, W slack, W floor, const int* counts, const int* rows, const int* cols,
+         int width, T* X) {
     const Arc arc = {D, n, u, v, w, slack, floor};
-    const int i = rows ? rows[blockIdx.x] : blockIdx.x;
+    const int i = rows[blockIdx.x], *listed = counts + n;
     const W a = arc.into(i);
     for (int q = threadIdx.x; q < width; q += threads) {
-        const int j = cols ? cols[q] : q;
-        kept[(long long)blockIdx.x * width + q] = arc.leads(a, i, j) ? T(Algebra::zero()) : D[(long long)i * n + j];
+        const int j = cols[q];
+        const bool goes = counts[i] && listed[j] && arc.leads(a, i, j);
+        if (!goes) X[(long long)blockIdx.x * width + q] = D[(long long)i * n + j];
     }
 }
 
-// D[i, j] ← found[p, q] where i ≠ j and `kept`, of those rows if `of_rows`, else of those columns, is zero.
-extern "C" __global__ void __launch_bounds__(threads)
-    settle(T* D, int n, const int* rows, const int* cols, int width, const T* kept, int of_rows, const T* found) {
-    const int p = blockIdx.x, i = rows[p];
-    for (int q = threadIdx.x; q < width; q += threads) {
-        const int j = cols[q];
-        const T before = kept[of_rows ? (long long)p * n + j : (long long)i * width + q];
-        if (i != j && W(before) == Algebra::zero()) D[(long long)i * n + j] = found[(long long)p * width + q];
+// found[0] ← the largest |x| of integers x in X other than zero, found[1] ← 1 if one is below 0; both initially 0.
+extern "C" __global__ void __launch_bounds__(threads) look(const T* X, long long size, unsigned long long* found) {
+    unsigned long long most = 0;
+    bool below = false;
+    for (long long k = blockIdx.x * (long long)threads + threadIdx.x; k < size; k += (long long)gridDim.x * threads) {
+        if (W(X[k]) == Algebra::zero()) continue;
+        const long long x = (long long)X[k];
+        most = max(most, x < 0 ? 0ull - (unsigned long long)x : (unsigned long long)x);
+        below |= x < 0;
     }
+    for (int half = 16; half; half /= 2) most = max(most, __shfl_xor_sync(full_mask, most, half));
+    if (threadIdx.x % 32 == 0 && most) atomicMax(found, most);
+    if (below) found[1] = 1;
+}
+
+// D[i, j] ← X[p, q], i = rows[p] and j = cols[q].
+extern "C" __global__ void __launch_bounds__(threads)
+    settle(T* D, int n, const int* rows, const int* cols, int width, const T* X) {
+    const long long i = rows[blockIdx.x];
+    for (int q = threadIdx.x; q < width; q += threads) D[i * n + cols[q]] = X[(long long)blockIdx.x * width + q];
 }

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....algebra.dtypes import SCALARS, largest_finite
+from ....algebra.dtypes import SCALARS, zero
 from ....algebra.records import Semiring
 from ....host.compiling import about
+from ...repair import Repair
 from .. import algebra, compile, gpu
 from ..binding import bind
 from .predecessors import OPTIONS, THREADS, constants
+
+#: Most blocks of a look at a matrix.
+WIDE = 2048
 
 
 def text(semiring: Semiring, dtype: np.dtype) -> str:
@@ -26,12 +30,24 @@ def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
         return compile.functions(text(semiring, dtype), options=OPTIONS, name="changed.cu")
 
 
-class Arc:
-    """An arc (u, v) of weight w in the closure D, C-contiguous, on the current device."""
+class _Seen(NamedTuple):
+    """A matrix X; of integers a bound of |entry|, and whether none is below 0."""
 
-    def __init__(self, semiring: Semiring, D: Any, u: int, v: int, w: Any) -> None:
+    X: Any
+    longest: float = 0.0
+    lengths: bool = False
+
+
+class Arc(Repair):
+    """Kernels on CuPy matrices, on the current device."""
+
+    def __init__(self, semiring: Semiring, D: Any, u: int, v: int, w: Any, threads: int) -> None:
         self.semiring, self.D, self.n, self.register = semiring, D, len(D), algebra.register(D.dtype)
         self.arc: tuple[Any, ...] = D.data.ptr, np.int32(self.n), np.int32(u), np.int32(v), self.register(w)
+        lengths = semiring.zero != -math.inf  # as on the CPU
+        self.verbs = bind(semiring, D.dtype), bind(semiring, D.dtype, nonnegative=lengths)
+        self.zero, self.block = zero(semiring, D.dtype), math.inf
+        self.pivot = -1 if semiring.boolean else self.verbs[0].pivot
 
     def _launch(self, name: str, blocks: int, *arguments: Any) -> None:
         function = _module(self.semiring, self.D.dtype, gpu.current()).get_function(name)
@@ -50,53 +66,42 @@ class Arc:
         import cupy
 
         self.arc = (*self.arc, self.register(slack), self.register(floor))
-        found = cupy.zeros(2 * self.n, np.int32)
-        self._launch("affected", self.n, *self.arc, found.data.ptr, found.data.ptr + 4 * self.n)
-        counts, listed = found.get().reshape(2, self.n)
+        self.found = cupy.zeros((2, self.n), np.int32)
+        self._launch("affected", self.n, *self.arc, self.found.data.ptr, self.found[1].data.ptr)
+        counts, listed = self.found.get()
         self.rows, self.cols = np.flatnonzero(counts), np.flatnonzero(listed)
         return int(counts.sum())
 
-    @property
-    def workspace(self) -> int:
-        """Bytes that `repair` needs."""
-        r, m = len(self.rows), len(self.cols)
-        few = min(r, m)
-        return int((r + m + few) * (self.n + few) * self.D.dtype.itemsize)
-
-    def repair(self, part: Callable[..., Any], threads: int) -> float | None:
-        """Compute these anew; a bound of all sums of integers. None if there are too many rows and columns.
-
-        By products and a closure, as on the CPU.
-        """
+    def keep(self, rows: np.ndarray, cols: np.ndarray, X: Any) -> Any:
         import cupy
 
-        s, dtype = self.semiring, self.D.dtype
-        self.lists = [cupy.asarray(x.astype(np.int32)) for x in (self.rows, self.cols)]
-        rows, cols = (x.data.ptr for x in self.lists)
-        r, m = len(self.rows), len(self.cols)
-        self.of_rows, few, ops = m <= r, min(r, m), bind(s, dtype)
-        if s.boolean or few > ops.pivot:
-            return None
-        shape = (r, self.n) if self.of_rows else (self.n, m)
-        self.kept = cupy.empty(shape, dtype)
-        lists = (rows, 0) if self.of_rows else (0, cols)
-        self._launch("keep", shape[0], *self.arc, *lists, np.int32(shape[1]), self.kept.data.ptr)
-        edges = part(None, self.cols) if self.of_rows else part(self.rows, None)
-        among = cupy.ascontiguousarray(edges[self.lists[1]] if self.of_rows else edges[:, self.lists[0]])
-        ops.closure(among)
-        product, self.found = cupy.empty((r, m), dtype), cupy.empty((r, m), dtype)
-        ops.matmul(product, *((self.kept, edges) if self.of_rows else (edges, self.kept)))
-        ops.matmul(self.found, *((product, among) if self.of_rows else (among, product)))
-        return sum(map(largest_finite, (self.kept, edges, among))) if SCALARS[dtype].integer else 0.0
+        i, j = (cupy.asarray(x.astype(np.int32)) for x in (rows, cols))
+        width = np.int32(len(cols))
+        self._launch("keep", len(rows), *self.arc, self.found.data.ptr, i.data.ptr, j.data.ptr, width, X.data.ptr)
+        return X
 
-    def longest(self) -> float:
-        """Length of the longest new entry, or more."""
-        return largest_finite(self.found)
+    def look(self, X: Any) -> _Seen:
+        import cupy
+
+        if not SCALARS[X.dtype].integer:
+            return _Seen(X)
+        found = cupy.zeros(2, np.uint64)
+        self._launch("look", min(len(X), WIDE), X.data.ptr, np.int64(X.size), found.data.ptr)
+        longest, below = found.get().tolist()
+        return _Seen(X, float(longest), not below)
+
+    def times(self, A: _Seen, B: _Seen) -> Any:
+        import cupy
+
+        C = cupy.empty((len(A.X), B.X.shape[1]), A.X.dtype)
+        self.verbs[A.lengths and B.lengths].matmul(C, A.X, B.X)
+        return C
 
     def settle(self) -> int:
-        """Write the new values to D; 0."""
-        lists = (x.data.ptr for x in self.lists)
-        r, m = self.found.shape
-        ends = np.int32(m), self.kept.data.ptr, np.int32(self.of_rows), self.found.data.ptr
-        self._launch("settle", r, *self.arc[:2], *lists, *ends)
+        import cupy
+
+        for rows, cols, X in self.blocks:
+            i, j = (cupy.asarray(x.astype(np.int32)) for x in (rows, cols))
+            ends = i.data.ptr, j.data.ptr, np.int32(len(cols)), X.data.ptr
+            self._launch("settle", len(rows), *self.arc[:2], *ends)
         return 0

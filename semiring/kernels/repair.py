@@ -1,0 +1,115 @@
+"""Entries of a closure that may lead over an arc that gets worse, computed anew; subclasses have a device's kernels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..algebra.dtypes import largest_finite
+from ..host.devices import module
+from ..host.types import Array
+from .contract import Backend
+
+
+class Repair(ABC):
+    """An arc (u, v) of weight w in the closure D, C-contiguous.
+
+    `affected` lists the `rows` and `cols` of entries that may lead over it. Of them `block` are computed together;
+    `pivot` may be both. `verbs` are for any numbers, and for lengths ≥ 0; `beside` the bytes that products take, per
+    entry of edges.
+    """
+
+    D: Array
+    zero: Any
+    rows: np.ndarray
+    cols: np.ndarray
+    verbs: tuple[Backend, Backend]
+    block: float
+    pivot: float
+    beside: float = 0
+
+    @abstractmethod
+    def keep(self, rows: np.ndarray, cols: np.ndarray, X: Array) -> Array:
+        """X ← D[rows,cols], but for entries that may lead over the arc."""
+
+    @abstractmethod
+    def look(self, X: Array) -> Any:
+        """A record of the matrix X: `longest` of integers, the largest |entry|, or more; what `times` needs."""
+
+    @abstractmethod
+    def times(self, A: Any, B: Any) -> Array:
+        """A ⊗ B of two such records."""
+
+    @abstractmethod
+    def settle(self) -> int:
+        """Write the new values to D; 0."""
+
+    @property
+    def workspace(self) -> int:
+        """Bytes that `repair` and `settle` need: edges, distances of the smaller side, new entries."""
+        n, (few, many) = len(self.D), sorted((len(self.rows), len(self.cols)))
+        entries = few * (2 * n + 2 * few + many) + 3 * n * min(many, self.block)
+        return int(self.D.itemsize * entries + self.beside * few * n)
+
+    def repair(self, part: Callable[..., Array]) -> float | None:
+        """Compute these anew; a bound of all sums of integers. None if more than `pivot` vertices are in rows and cols.
+
+        part(rows, cols): those rows and columns of the matrix, contiguous, None for all. Let k be the last vertex of a
+        best walk from i to j whose entry (i, k) stays: all behind it are in `cols`, so that D'[i,j] = D[i,k] ⊗ A[k,·] ⊗
+        K where K has the distances among `cols`, which stay but for rows that are in `rows`. With fewer rows than
+        columns, the same from the other end.
+        """
+        n, by_rows = len(self.D), len(self.cols) <= len(self.rows)
+        lines, others = (self.rows, self.cols) if by_rows else (self.cols, self.rows)
+        both = np.isin(others, lines, assume_unique=True)
+        others, exact = np.r_[others[~both], others[both]], len(others) - int(both.sum())
+        if len(others) - exact > self.pivot:
+            return None
+        edges = part(None, others) if by_rows else part(others, None)
+        K = edges.take(module(self.D).asarray(others), axis=int(not by_rows))
+        _complete(self.verbs[0], self.keep(others, others, K), exact, by_rows)
+        near = np.flatnonzero(self.occupied(edges, int(by_rows)))
+        if len(near) < n:
+            edges = edges.take(near, axis=int(not by_rows))
+        steps, sums, self.blocks = (self.look(edges), self.look(K)), 0.0, []
+        block = int(min(self.block, len(lines)))
+        for first in range(0, len(lines), block):
+            chosen = lines[first : first + block]
+            rows, cols = (chosen, near) if by_rows else (near, chosen)
+            X = self.keep(rows, cols, np.full_like(self.D, self.zero, shape=(len(rows), len(cols))))
+            for step in steps:
+                seen = self.look(X)
+                sums = max(sums, seen.longest)
+                X = self.times(seen, step) if by_rows else self.times(step, seen)
+            rows, cols = (chosen, others) if by_rows else (others, chosen)
+            self.blocks.append((rows, cols, self.keep(rows, cols, X)))
+        return float(sums + sum(step.longest for step in steps))
+
+    def occupied(self, X: Array, axis: int) -> np.ndarray:
+        """Whether a line across an axis of X may have entries."""
+        return np.ones(X.shape[1 - axis], bool)
+
+    def longest(self) -> float:
+        """Length of the longest new entry, or more."""
+        return max(largest_finite(found) for *_, found in self.blocks)
+
+
+def _complete(verbs: Backend, K: Array, exact: int, by_rows: bool) -> None:
+    """K ← K*, of which the rows (columns unless `by_rows`) before `exact` are exact."""
+    if exact == len(K):
+        return
+    if by_rows:
+        rest = K[exact:]
+        verbs.gemm(rest, rest[:, :exact].copy(), K[:exact])
+        corner = rest[:, exact:].copy()
+        verbs.closure(corner)
+        verbs.left_mul(corner, rest)
+    else:
+        rest = K[:, exact:]
+        verbs.gemm(rest, K[:, :exact], rest[:exact].copy())
+        corner = rest[exact:].copy()
+        verbs.closure(corner)
+        verbs.right_mul(rest, corner)
