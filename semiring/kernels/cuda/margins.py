@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...algebra.records import Semiring
 from ...host.types import Array
-from . import algebra, compile, gpu
+from . import algebra, compile
 
 #: Rows per part of a large matrix' column sums; most matrices per launch.
 DEPTH, MOST = 256, 65535
@@ -22,7 +21,7 @@ def margins(A: Array, semiring: Semiring, labels: Array = None) -> np.ndarray:
     import cupy
 
     found = cupy.empty((2, *A.shape[:-1]), np.float64)
-    A, names = cupy.ascontiguousarray(A), _functions(A.dtype, semiring, gpu.current())
+    A, names = cupy.ascontiguousarray(A), text.functions(A.dtype, semiring)
     _rows(names, A, labels, found[0], None)
     _columns(names, A, labels, found[1], None)
     host: np.ndarray = found.get()
@@ -34,7 +33,7 @@ def greatest(A: Array, semiring: Semiring, *, columns: bool) -> Callable[[], np.
     import cupy
 
     keys = cupy.zeros(A.size // A.shape[-1] ** 2, np.uint64)
-    A, names = cupy.ascontiguousarray(A), _functions(A.dtype, semiring, gpu.current())
+    A, names = cupy.ascontiguousarray(A), text.functions(A.dtype, semiring)
     (_columns if columns else _rows)(names, A, None, None, keys)
 
     def found() -> np.ndarray:
@@ -77,6 +76,7 @@ def _strips(A: Array, labels: Array, sums: Array, keys: Array) -> Iterator[tuple
         yield min(MOST, count - start), *begin
 
 
+@compile.unit("margins.cu")
 def text(dtype: np.dtype, semiring: Semiring) -> str:
     memory, _, _ = algebra.spelled(dtype)
     double = np.dtype(np.float64)
@@ -94,9 +94,3 @@ __device__ inline double nothing() {{ return {nothing}; }}
 constexpr double order = {semiring.order};
 """
     return compile.source("margins.cu", prelude)
-
-
-@cache
-def _functions(dtype: np.dtype, semiring: Semiring, device: int) -> dict[str, Any]:
-    module = compile.functions(text(dtype, semiring), name="margins.cu")
-    return {name: module.get_function(name) for name in ("rows", "columns", "total")}

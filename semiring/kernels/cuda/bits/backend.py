@@ -116,7 +116,7 @@ class CudaBitBackend(words.Products, Backend):
             self.closure(copy)
             words.copy_bits(d, aligned)
             return
-        panel = words.kernel("panel", gpu.current())
+        panel = words.text.functions()["panel"]
         workspace = self._reserve(8 * 64 * d.words * PIVOT // 64)
         for p in range(0, n, PIVOT):
             size = min(PIVOT, n - p)
@@ -133,7 +133,7 @@ class CudaBitBackend(words.Products, Backend):
         (a, _, _), n = _fitting("step", A, A, A), len(A)
         if not 0 <= k < n:
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
-        words.kernel("step", gpu.current())((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
+        words.text.functions()["step"]((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
 
     # Memory
 

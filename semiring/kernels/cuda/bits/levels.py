@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....dense.levels import MOST, Levels
 from ....host.types import Array
-from .. import compile, gpu
+from .. import compile
 from ..sparse.searches import Form
 from . import words
 from .product import Bits
@@ -23,21 +23,15 @@ if TYPE_CHECKING:
 
 #: Block size and rows per block of `nearest`, as in levels.cu; arcs sampled first.
 THREADS, ROWS, FIRST = 256, 32, 1024
-_NAMES = "pack_arcs", "nearest", "write_level"
 
 
 def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
     return Form(semiring, dtype, np.dtype(np.int32) if dtype == np.int16 else dtype)
 
 
+@compile.unit("levels.cu")
 def text(form: Form) -> str:
     return compile.source("levels.cu", form.prelude())
-
-
-@lru_cache(maxsize=16)
-def kernels(form: Form, device: int) -> dict[str, Any]:
-    module = compile.functions(text(form), name="levels.cu")
-    return {name: module.get_function(name) for name in _NAMES}
 
 
 class LevelsOnGpu(Levels):
@@ -51,9 +45,9 @@ class LevelsOnGpu(Levels):
         self._form = form_of(semiring, self.dtype)
 
     @cached_property
-    def kernels(self) -> dict[str, Any]:
+    def kernels(self) -> compile.Functions:
         """Compiled once a matrix looks suitable."""
-        return kernels(self._form, gpu.current())
+        return text.functions(self._form)
 
     def _some(self) -> np.ndarray:
         some: np.ndarray = self.A[0, 1 : 1 + FIRST].get()

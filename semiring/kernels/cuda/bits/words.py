@@ -7,7 +7,7 @@ in bits*.cu, the choice among products in `product`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -118,7 +118,7 @@ def pack(array: Array) -> Any:
     if array.dtype != np.dtype(bool):
         raise DTypeError(f"bits: the array must be bool, got {array.dtype}. Say which entries are set: A != 0.")
     (m, n), new = array.shape, zeros(array.shape)
-    target, function = bits_of(new, n), kernel("pack", gpu.current())
+    target, function = bits_of(new, n), text.functions()["pack"]
     height = len(array) if isinstance(array, cupy.ndarray) else max(1, TRANSFER // max(n, 1))
     for i in range(0, m if n else 0, max(height, 1)):
         part = cupy.asarray(array[i : i + height])
@@ -134,7 +134,7 @@ def unpack(matrix: BitMatrix, out: Array = None) -> Any:
 
     m, n = matrix.shape
     out = cupy.empty((m, n), bool) if out is None else out
-    source, function = bits_of(matrix.words, n), kernel("unpack", gpu.current())
+    source, function = bits_of(matrix.words, n), text.functions()["unpack"]
     on_device = isinstance(out, cupy.ndarray)
     height = m if on_device else max(1, TRANSFER // max(n, 1))
     for i in range(0, m if n else 0, max(height, 1)):
@@ -170,7 +170,7 @@ def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
 
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, columns))
     if r.size:
-        a, function = bits_of(words, n), kernel("set_bits", gpu.current())
+        a, function = bits_of(words, n), text.functions()["set_bits"]
         function((-(-r.size // 256),), (256,), (a.address, a.ld, r.data.ptr, c.data.ptr, r.size))
 
 
@@ -195,7 +195,7 @@ def transpose(A: BitMatrix) -> Any:
 def count(A: BitMatrix, axis: int) -> Any:
     import cupy
 
-    a, function = bits_of(A.words, A.shape[1]), kernel("count_rows", gpu.current())
+    a, function = bits_of(A.words, A.shape[1]), text.functions()["count_rows"]
     counts = cupy.zeros(A.shape[1 if axis == 0 else 0], np.int64)
     if not (a.rows and a.columns):
         return counts
@@ -221,7 +221,7 @@ def columns(A: BitMatrix, total: int) -> Any:
         counts = count(A, 1)
         starts = cupy.cumsum(counts) - counts
         arguments = (a.address, a.ld, np.int32(a.rows), np.int32(a.words), starts.data.ptr, found.data.ptr)
-        kernel("list_columns", gpu.current())((-(-a.rows // 8),), (256,), arguments)
+        text.functions()["list_columns"]((-(-a.rows // 8),), (256,), arguments)
     return found
 
 
@@ -259,13 +259,13 @@ def transposed(X: Bits, workspace: int) -> Bits:
 def transpose_into(to: Bits, X: Bits) -> None:
     grid = (-(-X.columns // 512), -(-X.rows // 512))
     arguments = (X.address, X.ld, np.int32(X.rows), np.int32(X.columns), to.address, to.ld)
-    kernel("transpose", gpu.current())(grid, (256,), arguments)
+    text.functions()["transpose"](grid, (256,), arguments)
 
 
 def copy_bits(to: Bits, source: Bits) -> None:
     gpu.copy_rows(to.address, 8 * to.ld, source.address, 8 * source.ld, 8 * source.words, source.rows)
 
 
-@cache
-def kernel(entry: str, device: int) -> Any:
-    return compile.functions(compile.source("bits.cu"), name="bits.cu").get_function(entry)
+@compile.unit("bits.cu")
+def text() -> str:
+    return compile.source("bits.cu")

@@ -6,7 +6,6 @@ import math
 import threading
 from bisect import bisect_left
 from dataclasses import replace
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -15,7 +14,6 @@ import numpy as np
 from ....algebra.dtypes import SCALARS, one, zero
 from ....algebra.records import Semiring
 from ....host import memory
-from ....host.compiling import about
 from ....host.errors import DeviceError
 from ....host.types import Array, Matrix
 from .. import algebra, compile, gpu
@@ -49,6 +47,7 @@ WORKSPACE, RESIDENT = 2 << 30, 4
 COLUMNS = (1 << 31) - 2
 
 
+@compile.unit("gather.cu")
 def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
     shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
     return compile.source("gather.cu", algebra.text(s, dtype), shape, _outside(s))
@@ -66,19 +65,14 @@ def _bound(end: float) -> str:
     return repr(float(end)) if math.isfinite(end) else f"{'-' if end < 0 else ''}INFINITY"
 
 
+@compile.unit("spgemm.cu")
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
     ordered = s.add.selects is None and SCALARS[dtype].floating
     order = f"constexpr bool ordered = {str(ordered).lower()};\n"
     return compile.source("spgemm.cu", algebra.text(s, dtype), order, _outside(s))
 
 
-@lru_cache(maxsize=128)
-def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int, device: int) -> dict[str, Any]:
-    with about(f"{s.name} in {dtype}"):
-        module = compile.functions(gather_text(s, dtype, mirrored, vec, group), name="gather.cu")
-    return {name: module.get_function(name) for name in ("first_rows", "gather_one", "gather_many", "join")}
-
-
+@compile.unit("inspect.cu")
 def inspect_text(index: np.dtype) -> str:
     return f"using Index = unsigned {'int' if index.itemsize == 4 else 'long long'};\n" + compile.source("inspect.cu")
 
@@ -89,31 +83,13 @@ def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
 
     indices = indices if indices.itemsize in (4, 8) else indices.astype(np.int64)
     found, most = cupy.zeros(3, np.uint64), max(len(starts), len(indices))
-    function = compile.functions(inspect_text(indices.dtype), name="inspect.cu").get_function("inspect")
+    function = inspect_text.functions(indices.dtype)["inspect"]
     sizes = np.int64(len(starts) - 1), np.int64(len(indices))
     function(
         (min(BLOCKS, -(-most // THREADS)),), (THREADS,), (starts.data.ptr, indices.data.ptr, *sizes, found.data.ptr)
     )
     used, wrong, largest = found.get().tolist()
     return used, not wrong, largest
-
-
-@lru_cache(maxsize=128)
-def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
-    with about(f"{s.name} in {dtype}"):
-        module = compile.functions(spgemm_text(s, dtype), name="spgemm.cu")
-    return {
-        name: module.get_function(name)
-        for name in (
-            "check_rows",
-            "bound_rows",
-            "count_classes",
-            "list_classes",
-            "multiply_hashed",
-            "multiply_strips",
-            "multiply_dense",
-        )
-    }
 
 
 def arranged(keys: Any, count: int) -> tuple[Any, Any]:
@@ -143,7 +119,7 @@ def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: in
         _gather_one(A.starts, A.indices, A.data, X, out, s, mirrored)
         return
     vec, group = form(columns, dtype.itemsize)
-    found = _gathering(s, dtype, mirrored, vec, group, gpu.current())
+    found = gather_text.functions(s, dtype, mirrored, vec, group)
     shift = min(MANY[1], max(MANY[0], (count // TILES).bit_length()))
     tiles = max(1, -(-count >> shift))
     first = cupy.empty(tiles, np.int32)
@@ -166,7 +142,7 @@ def _gather_one(
 ) -> None:
     """y ← A ⊗ x; with `wrong`, the address of an int32, and a counter `done` the operands are checked."""
     m, count, size = len(starts) - 1, len(indices), data.itemsize
-    found = _gathering(s, data.dtype, mirrored, 1, 1, gpu.current())
+    found = gather_text.functions(s, data.dtype, mirrored, 1, 1)
     tiles = max(1, -(-count >> ONE))
     beside = gpu.memory(tiles * (8 + 2 * size))  # a row each of 8 bytes, which aligns the others
     first, lead, carry = beside.ptr, beside.ptr + tiles * 8, beside.ptr + tiles * (8 + size)
@@ -282,7 +258,7 @@ class _Product:
         self.ordered = s.add.selects is None and SCALARS[self.dtype].floating
         self.zero = zero(s, self.dtype)
         self.value = algebra.register(self.dtype)
-        self.kernels = _multiplying(s, self.dtype, gpu.current())
+        self.kernels = spgemm_text.functions(s, self.dtype)
         totals = cupy.zeros(3, np.int64)
         if check:
             given = self._checked(A, totals.data.ptr + 16)

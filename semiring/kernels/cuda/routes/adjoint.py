@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....algebra import dtypes
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.memory import available, require
 from ....host.types import Array
 from ...cpu.routes.equality import SLACK
@@ -58,16 +57,14 @@ def essential(semiring: Semiring, A: Array, D: Array, doubt: float) -> Edges:
     off = doubt * dtypes.SCALARS[D.dtype].eps * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
     slack, blocks = algebra.register(D.dtype)(off), max(1, -(-n // WARPS))
     counts = cupy.zeros(n + 1, np.int64)
-    kernels = _module(semiring, D.dtype, index, 0, gpu.current())
-    kernels.get_function("count_good")(
-        (blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, counts.data.ptr)
-    )
+    kernels = text.functions(semiring, D.dtype, index, 0)
+    kernels["count_good"]((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, counts.data.ptr))
     starts = cupy.cumsum(counts)
     count = int(starts[-1])
     require(count * (4 * index.itemsize + 2 * D.itemsize + 24), "cuda", where="paths", hint="Use device='cpu'.")
     tails, heads, weights = (cupy.empty(count, d) for d in (index, index, D.dtype))
     given = (x.data.ptr for x in (starts, tails, heads, weights))
-    kernels.get_function("list_good")((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, *given))
+    kernels["list_good"]((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, *given))
     return Edges(starts, tails, heads, weights)
 
 
@@ -77,7 +74,7 @@ def largest_finite(semiring: Semiring, D: Array) -> float:
 
     found = cupy.zeros(1, np.uint64)
     blocks = max(1, min(RESIDENT * gpu.multiprocessors(gpu.current()), -(-D.size // THREADS)))
-    function = _function(semiring, D.dtype, index_of(1), 0, "find_largest")
+    function = text.functions(semiring, D.dtype, index_of(1), 0)["find_largest"]
     function((blocks,), (THREADS,), (D.data.ptr, D.size, found.data.ptr))
     return float(found.get().view(np.float64)[0])
 
@@ -440,21 +437,12 @@ class Adjoint:
         return max(WARP, 1 << min(most, MANY).bit_length() - 1) if most else WARP
 
     def _function(self, entry: str) -> Any:
-        return _function(self.semiring, self.dtype, self.index, self._near, entry)
+        return text.functions(self.semiring, self.dtype, self.index, self._near)[entry]
 
 
+@compile.unit("adjoint.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int) -> str:
     workers, resident = SHAPES[near]
     integer = "unsigned short" if index.itemsize == 2 else "unsigned"
     sizes = f"constexpr int near = {near}, workers = {workers}, resident = {resident};\nusing Index = {integer};\n"
     return compile.source("adjoint.cu", algebra.text(semiring, dtype), constants(semiring, dtype), sizes)
-
-
-@lru_cache(maxsize=64)
-def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype, index, near), options=OPTIONS, name="adjoint.cu")
-
-
-def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, entry: str) -> Any:
-    return _module(semiring, dtype, index, near, gpu.current()).get_function(entry)

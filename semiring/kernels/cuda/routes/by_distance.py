@@ -6,16 +6,14 @@ distance at a time (Brandes 2001), without lists of tight arcs per source. See b
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.memory import available
 from ....host.types import Array
-from .. import algebra, compile, gpu
+from .. import algebra, compile
 
 #: Most units and vertices; most passes over the arcs, within their weights.
 LEVELS, VERTICES, ROUNDS = 64, 1 << 25, 8
@@ -128,14 +126,9 @@ class Sums:
         return True
 
     def _launch(self, entry: str, grid: tuple[int, ...], *arguments: Any) -> None:
-        _module(self.semiring, self.dtype, gpu.current()).get_function(entry)(grid, (THREADS,), arguments)
+        text.functions(self.semiring, self.dtype)[entry](grid, (THREADS,), arguments)
 
 
+@compile.unit("by_distance.cu")
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     return compile.source("by_distance.cu", algebra.text(semiring, dtype))
-
-
-@lru_cache(maxsize=64)
-def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype), name="by_distance.cu")

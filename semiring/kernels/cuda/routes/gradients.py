@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ def subtrees(P: Array, Q: Array, threads: int) -> Any:
     if not P.size:
         return sums
     rows, size, device = P.size // n, 8 * (n + (n + 1) // 2), gpu.current()
-    function, fits = _function(Q.dtype, "subtrees", device), size <= gpu.most_shared(device) - 1024
+    function, fits = text.functions(Q.dtype)["subtrees"], size <= gpu.most_shared(device) - 1024
     compile.allow_shared(function, size if fits else 0)
     resident = gpu.resident(function, THREADS, size) if fits else RESIDENT
     blocks = min(rows, resident * gpu.multiprocessors(device))
@@ -43,7 +42,7 @@ def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
     out = cupy.empty((*K.shape[:-2], rows, n), values.dtype)
     if not out.size:
         return out
-    batch, device = out.size // (rows * n), gpu.current()
+    batch = out.size // (rows * n)
     greatest, F = (gpu.memory(8 * size, zeros=8 * size) for size in (batch * n, out.size))
     K, values = cupy.ascontiguousarray(K), cupy.ascontiguousarray(values)
     sizes = [np.int32(x) for x in (m, n, rows, batch)]
@@ -54,7 +53,7 @@ def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
         ("unscale", rows, (F.ptr, *sizes, greatest.ptr, out.data.ptr)),
     ):
         grid = -(-n // THREADS), -(-max(high, 1) // BAND), min(batch, MOST)
-        _function(values.dtype, entry, device)(grid, (THREADS,), arguments)
+        text.functions(values.dtype)[entry](grid, (THREADS,), arguments)
     return out
 
 
@@ -71,14 +70,10 @@ def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, thre
     sizes = (np.int32(x) for x in (m, inner, n, batch, times))
     arguments = A.data.ptr, B.data.ptr, *sizes, scalar(sign), scalar(sign * zero), K.data.ptr
     grid = -(-n // SIDE), -(-m // SIDE), min(batch, MOST)
-    _function(A.dtype, "choose", gpu.current())(grid, (THREADS,), arguments)
+    text.functions(A.dtype)["choose"](grid, (THREADS,), arguments)
     return K
 
 
+@compile.unit("gradients.cu")
 def text(dtype: np.dtype) -> str:
     return compile.source("gradients.cu", f"using T = {'float' if dtype.itemsize == 4 else 'double'};")
-
-
-@lru_cache(maxsize=64)
-def _function(dtype: np.dtype, entry: str, device: int) -> Any:
-    return compile.functions(text(dtype), name="gradients.cu").get_function(entry)

@@ -8,7 +8,6 @@ on lists of tight edges; if these are many, after a few levels of all pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,6 @@ import numpy as np
 from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
-from ....host.compiling import about
 from ....host.memory import require
 from ....host.types import Array
 from .. import algebra, compile, gpu, transfer
@@ -41,6 +39,10 @@ LONG = 1 << 37
 ALLOWED = 4.0
 #: Bytes of a matrix' record of facts.
 FACTS = 16
+#: Translation units: all steps for a small matrix, and the steps for others.
+FILES = ("alone.cu", "predecessors.cu")
+#: No FMA: sums and products round one by one, as on the CPU.
+OPTIONS = ("-fmad=false",)
 
 
 def predecessors(semiring: Semiring, P: Array, A: Array, D: Array, mirrored: bool) -> None:
@@ -66,6 +68,7 @@ def of_matrix(semiring: Semiring, A: Array, D: Array, P: Array, *, mirrored: boo
     return wrong
 
 
+@compile.unit("predecessors.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
     least = semiring.add.selects == "least"
     # If the least sum of lengths counts, no nonnegative edge beats `one`.
@@ -79,21 +82,9 @@ def constants(semiring: Semiring, dtype: np.dtype) -> str:
     return "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items())
 
 
-#: Translation units: all steps for a small matrix, and the steps for others.
-FILES = ("alone.cu", "predecessors.cu")
-#: No FMA: sums and products round one by one, as on the CPU.
-OPTIONS = ("-fmad=false",)
-
-
 def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
     """Whether ⊗ rounds: on floats, unless it selects an operand."""
     return SCALARS[dtype].floating and semiring.mul.selects is None
-
-
-@lru_cache(maxsize=256)
-def _module(semiring: Semiring, dtype: np.dtype, file: str, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype, file), options=OPTIONS, name=file)
 
 
 class _Edges(NamedTuple):
@@ -308,7 +299,7 @@ class _Search:
         self._function(entry)(grid, (threads,), values, shared)
 
     def _function(self, entry: str) -> Any:
-        return _module(self.semiring, self.dtype, FILES[entry != "alone"], gpu.current()).get_function(entry)
+        return text.functions(self.semiring, self.dtype, FILES[entry != "alone"])[entry]
 
     def _read_report(self) -> _Report:
         """Read and reset the kernels' report; waits for them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,7 @@ if TYPE_CHECKING:
     from .layout import Layout
 
 
-@lru_cache(maxsize=16)
-def kernels(slack: float, device: int) -> dict[str, Any]:
-    unit = compile.functions(text(slack), name="counted.cu")
-    return {name: unit.get_function(name) for name in ("eliminate", "keep", "spread")}
-
-
+@compile.unit("counted.cu")
 def text(slack: float) -> str:
     return compile.source("counted.cu", f"constexpr double scale = {1.0 + slack!r};\n")
 
@@ -59,7 +54,7 @@ class Numbers:
             **doubles, **flags, "lower_sums": self.carried, "upper_sums": self.carried, "carried": self.carried,
             "told": self._told,
         }  # fmt: skip
-        self.kernels = kernels(slack, gpu.current())
+        self.kernels = text.functions(slack)
         self._run("eliminate", deepest=True)
         self._run("keep")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,21 +34,13 @@ CLASSES, MARGIN = 0.4, 1.25
 EXACT = 2.0**24
 
 
+def _prepare(found: compile.Functions, shape: Shape, kind: str, slack: float) -> None:
+    compile.allow_shared(found["walk_regions"], shape.shared(4 if kind == "float" else 8))
+
+
+@compile.unit("flows.cu", prepare=_prepare)
 def text(shape: Shape, kind: str, slack: float) -> str:
     return compile.source("flows.cu", shape.text(kind, slack))
-
-
-@lru_cache(maxsize=16)
-def kernels(shape: Shape, kind: str, slack: float, device: int) -> dict[str, Any]:
-    names = ["walk_regions", "sweep_down", "sweep_up", "join_groups", "join_climbs"]
-    names += ["climb", "climb_level", "climb_back_level", "climb_back"]
-    names += ["class_keys", "class_firsts", "class_ends", "class_lanes", "class_borders", "class_owes"]
-    names += ["flag_items", "flag_entries", "fill_begins", "fill_items", "fill_strips", "fill_climb", "fill_debts"]
-    names += ["fill_sums", "fill_units"]
-    unit = compile.functions(text(shape, kind, slack), name="flows.cu")
-    found = {name: unit.get_function(name) for name in names}
-    compile.allow_shared(found["walk_regions"], shape.shared(4 if kind == "float" else 8))
-    return found
 
 
 class Flows:
@@ -90,7 +82,7 @@ class Flows:
 
         N, layout = self.numbers, self.layout
         self.kind, self.dtype = kind, np.dtype(np.float32 if kind == "float" else np.float64)
-        self.kernels = kernels(layout.shape, kind, self.slack, gpu.current())
+        self.kernels = text.functions(layout.shape, kind, self.slack)
         self.lists = Lists(layout, N, self.kernels, self.dtype)
         self.below, self.beyond = cupy.zeros(N.entries), cupy.zeros(N.entries)
         self.missing, self.greatest = cupy.zeros(layout.n, np.int32), cupy.zeros(2)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....algebra.ranges import runs
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.types import Array
 from .. import algebra, compile, gpu
 from ..dense import registry
@@ -28,19 +27,15 @@ PARTS = 64
 _TABLES = ("nodes", "child", "sibling", "local", "begin", "arcs", "arc", "arc_row", "arc_col", "weights", "update")
 
 
+def _prepare(found: compile.Functions, semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> None:
+    device = gpu.current()
+    registry.kernels(semiring, dtype, nonnegative, "tuned", 1, device).count_stars_of(found.module)
+    compile.allow_shared(found["eliminate_fronts"], gpu.most_shared(device))
+
+
+@compile.unit("fronts.cu", prepare=_prepare)
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
     return compile.source("fronts.cu", step_of(semiring, dtype, nonnegative))
-
-
-@lru_cache(maxsize=64)
-def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
-    unit = text(semiring, dtype, nonnegative)
-    with about(f"{semiring.name} in {dtype}"):
-        module = compile.functions(unit, name="fronts.cu")
-    found = {name: module.get_function(name) for name in ("eliminate_fronts", "gather_front", "part_front")}
-    registry.kernels(semiring, dtype, nonnegative, "tuned", 1, device).count_stars_of(module)
-    compile.allow_shared(found["eliminate_fronts"], gpu.most_shared(device))
-    return found
 
 
 def classes(itemsize: int, limit: int) -> list[tuple[int, int]]:
@@ -96,7 +91,7 @@ class Fronts:
         import cupy
 
         dtype = weights.dtype
-        found = kernels(semiring, dtype, nonnegative, gpu.current())
+        found = text.functions(semiring, dtype, nonnegative)
         ops = CudaBackend(semiring, dtype, nonnegative)
         assert ops.kernels is not None  # starts the count of stars without a value
         updates = cupy.empty(max(self.entries, 1), dtype)

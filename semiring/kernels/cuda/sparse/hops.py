@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,17 +16,11 @@ from .. import algebra, compile, gpu
 WORDS = 32
 #: Initial bit planes of level numbers; levels between tests for completion.
 PLANES, LEVELS = 6, 4
-_NAMES = "begin_search", "search_level", "write_levels"
 
 
+@compile.unit("hops.cu")
 def text(dtype: np.dtype) -> str:
     return compile.source("hops.cu", algebra.text(get("min_plus"), dtype))
-
-
-@lru_cache(maxsize=16)
-def kernels(dtype: np.dtype, device: int) -> dict[str, Any]:
-    module = compile.functions(text(dtype), name="hops.cu")
-    return {name: module.get_function(name) for name in _NAMES}
 
 
 class Searches:
@@ -71,7 +64,7 @@ class Searches:
 
         n, count = self.n, len(sources)
         words = -(-count // 64)
-        found, origins = kernels(self.dtype, gpu.current()), cupy.asarray(sources.astype(np.int32))
+        found, origins = text.functions(self.dtype), cupy.asarray(sources.astype(np.int32))
         sizes = np.int32(n), np.int32(words)
         F, S = (cupy.zeros((n, words), np.uint64) for _ in range(2))
         following = cupy.empty((n, words), np.uint64)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.types import Array
 from .. import compile, gpu
 from .sweep import Tree, step_of
@@ -23,15 +21,9 @@ STEPS, BLOCKS = 16, 1 << 14
 LINE = 64
 
 
+@compile.unit("hubs.cu")
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
     return compile.source("hubs.cu", step_of(semiring, dtype, nonnegative))
-
-
-@lru_cache(maxsize=64)
-def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
-    with about(f"{semiring.name} in {dtype}"):
-        module = compile.functions(text(semiring, dtype, nonnegative), name="hubs.cu")
-    return {name: module.get_function(name) for name in ("label_supernodes", "label_pairs")}
 
 
 def stretches(begin: np.ndarray, slot: np.ndarray, height: int) -> np.ndarray:
@@ -95,7 +87,7 @@ class Labels:
         import cupy
 
         self.layout, self.n, self.dtype, self.device = layout, tree.n, dtype, gpu.current()
-        self._kernels = kernels(semiring, dtype, nonnegative, self.device)
+        self._kernels = text.functions(semiring, dtype, nonnegative)
         self.out, self.into = self.arrays = tuple(cupy.empty(layout.entries, dtype) for _ in range(2))
         self.entries = layout.entries
         tables = tree.nodes, tree.parent, tree.slots, tree.rows, tree.labels, layout.on_device, lower, upper

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra import dtypes
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.errors import MemoryNeeded
 from ....host.memory import available, require
 from ....host.types import Array
@@ -102,19 +100,13 @@ using Key = {key};
 constexpr Key nothing = {nothing}ull, origin = {origin}ull;
 constexpr bool {", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())};"""
 
-    def text(self, shape: Shape, *, in_shared: bool = True) -> str:
-        """Translation unit; `in_shared`: whether vertex bitmaps are in shared memory."""
-        sizes = ", ".join(f"{name} = {int(size)}" for name, size in asdict(shape).items())
-        shared = f"constexpr bool in_shared = {str(in_shared).lower()};"
-        return compile.source("searches.cu", self.prelude(), f"constexpr int {sizes};", shared)
 
-
-@lru_cache(maxsize=64)
-def kernel(form: Form, shape: Shape, in_shared: bool, device: int) -> Any:
-    with about(f"{form.semiring.name} in {form.dtype}"):
-        return compile.functions(form.text(shape, in_shared=in_shared), name="searches.cu").get_function(
-            "search_batches"
-        )
+@compile.unit("searches.cu")
+def text(form: Form, shape: Shape, in_shared: bool = True) -> str:
+    """Translation unit; `in_shared`: whether vertex bitmaps are in shared memory."""
+    sizes = ", ".join(f"{name} = {int(size)}" for name, size in asdict(shape).items())
+    shared = f"constexpr bool in_shared = {str(in_shared).lower()};"
+    return compile.source("searches.cu", form.prelude(), f"constexpr int {sizes};", shared)
 
 
 @dataclass(frozen=True)
@@ -179,7 +171,7 @@ class Searches:
     def blocks(self, sources: int, extra: int = 0) -> int:
         """Thread blocks for `sources`, at `extra` bytes beyond the workspace each; MemoryNeeded if none fits."""
         shared, in_shared = self._shared()
-        function = kernel(self.form, self.shape, in_shared, self.number)
+        function = text.functions(self.form, self.shape, in_shared)["search_batches"]
         compile.allow_shared(function, shared)
         resident = gpu.multiprocessors(self.number) * max(1, gpu.resident(function, self.shape.threads, shared))
         wanted, size = max(1, min(resident, -(-sources // LANES))), self._workspace() + extra
@@ -281,7 +273,7 @@ class Searches:
         if against is not None:
             A, undercut = against
             compared = A.data.ptr, np.int64(A.strides[0] // A.itemsize), undercut.data.ptr, np.int64(len(undercut) - 1)
-        kernel(form, self.shape, in_shared, self.number)(
+        text.functions(form, self.shape, in_shared)["search_batches"](
             (blocks,),
             (self.shape.threads,),
             (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,10 @@ import numpy as np
 from ....algebra import dtypes
 from ....algebra.ranges import positions, runs
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.errors import ShapeError
 from ....host.types import Array, Label
 from ...cpu.sparse.regions import TOP, depths, even_rows, regions
-from .. import algebra, cards, compile, gpu
+from .. import algebra, cards, compile
 from ..dense.backend import CudaBackend
 from .lanes import LANES, WARP, WARPS, Lanes
 
@@ -104,24 +103,16 @@ def step_of(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
     return algebra.text(semiring, dtype, variant)
 
 
-def text(
-    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, *, mirrored: bool, kept: str = ""
-) -> str:
-    return compile.source("sweep.cu", step_of(semiring, dtype, nonnegative), shape.text(mirrored, kept))
-
-
-@lru_cache(maxsize=64)
-def kernels(
-    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, mirrored: bool, device: int, kept: str = ""
-) -> dict[str, Any]:
-    unit = text(semiring, dtype, nonnegative, shape, mirrored=mirrored, kept=kept)
-    sweeps = "sweep_regions", "sweep_roots", "sweep_level"
-    names = *sweeps, "climb_regions", "climb_level", "worst_rows", "pairs", "transpose"
-    with about(f"{semiring.name} in {dtype}"):
-        found = {name: compile.functions(unit, name="sweep.cu").get_function(name) for name in names}
+def _prepare(
+    found: compile.Functions, semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, *options: Any
+) -> None:
     compile.allow_shared(found["sweep_regions"], shape.shared(dtype.itemsize))
     compile.allow_shared(found["sweep_level"], shape.ring(dtype.itemsize))
-    return found
+
+
+@compile.unit("sweep.cu", prepare=_prepare)
+def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, mirrored: bool, kept: str = "") -> str:
+    return compile.source("sweep.cu", step_of(semiring, dtype, nonnegative), shape.text(mirrored, kept))
 
 
 #: A supernode: `Node` in sparse.inl.
@@ -326,8 +317,8 @@ class Sweeps:
         import cupy
 
         self.tree, self.up, self.down, self.dtype = tree, up, down, dtype
-        self._kind = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
-        self.kernels = kernels(*self._kind)
+        self._kind = semiring, dtype, nonnegative, tree.shape, mirrored
+        self.kernels = text.functions(*self._kind)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
         self._root = tree.dense_root(up) if mirrored else None  # D is the left operand of ⊗, as in products
         self._parts = (
@@ -353,7 +344,7 @@ class Sweeps:
         """`batch` of some rows, which stand where `Tree.numbered` says."""
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, out, numbers)
-        self.sweep_low(lanes, v, out, numbers, kernels(*self._kind, "some"))
+        self.sweep_low(lanes, v, out, numbers, text.functions(*self._kind, "some"))
 
     def worst(self, lanes: Lanes, top: Any) -> Any:
         """The worst entry of each lane. Rows of the top go to `top`, others are not stored."""
@@ -361,7 +352,7 @@ class Sweeps:
 
         semiring, dtype, *_ = self._kind
         word = "greatest" if semiring.add.selects == "least" else "least"
-        worst = kernels(*self._kind, word)
+        worst = text.functions(*self._kind, word)
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, top, self.tree.ranked)
         regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each

@@ -6,8 +6,6 @@ See apsp/road/engines/essential.py for why these give the closure.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from ....algebra import dtypes
 from ....algebra.records import Semiring
 from ....host.types import Array
 from ...cpu.sparse import growth
-from .. import compile, gpu
+from .. import compile
 from .searches import LANES, Form, Guide, Searches
 
 #: Most listed arcs per vertex, and block size; as in thinning.cu.
@@ -30,14 +28,9 @@ def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
     return Form(semiring, dtype, dtype, compared=True)
 
 
+@compile.unit("thinning.cu")
 def text(form: Form) -> str:
     return compile.source("thinning.cu", form.prelude())
-
-
-@lru_cache(maxsize=16)
-def kernels(form: Form, device: int) -> dict[str, Any]:
-    module = compile.functions(text(form), name="thinning.cu")
-    return {name: module.get_function(name) for name in ("list_best", "count_left", "list_more", "compress", "grow")}
 
 
 class Listed:
@@ -52,7 +45,7 @@ class Listed:
         self.absent = dtypes.zero(semiring, A.dtype)
         self.heads, self.weights = (cupy.empty((lists, CAPACITY), dtype) for dtype in (np.int32, self.form.key))
         self.degrees, self.totals = cupy.empty(lists, np.int32), cupy.zeros(4, np.uint64)
-        self.kernels = kernels(self.form, gpu.current())
+        self.kernels = text.functions(self.form)
         self.matrix = A.data.ptr, np.int64(A.strides[0] // A.itemsize), np.int32(self.n)
         self.lists = tuple(X.data.ptr for X in (self.heads, self.weights, self.degrees))
         places = 0 if self.rows is None else self.rows.data.ptr
