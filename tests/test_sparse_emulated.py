@@ -18,8 +18,7 @@ import pytest
 import scipy.sparse as sp
 from cases import Case
 from scipy.sparse.csgraph import dijkstra
-from test_hubs import band
-from test_sparse import SHAPES, made
+from test_sparse import SHAPES, made, one_walk
 
 import semiring
 from apsp import Graph, Result, road_like, shortest_paths
@@ -168,7 +167,7 @@ def test_pairs_by_hub_labels_on_the_device(emulated_kernels):
     tails, heads, weights, n = network(np.random.default_rng(0))
     want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
     i, j = np.random.default_rng(1).integers(0, n, (2, 5, 7))
-    arcs, expected = band()
+    arcs, expected = one_walk()
     with emulated.installed(emulated_kernels, dense=False):
         import cupy
 
