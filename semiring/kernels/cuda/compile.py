@@ -23,6 +23,7 @@ from ...host.devices import INSTALL
 from ...host.errors import AlgebraError, DeviceError
 from . import cache, gpu, shipped
 from .cache import Binary, Resources
+from .library import cupy
 
 #: Root of the kernel sources; file names are unique below it.
 KERNELS = Path(__file__).parent
@@ -188,8 +189,6 @@ def _lock(text: str) -> threading.Lock:
 
 @functools.cache
 def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: int) -> Any:
-    import cupy
-
     binary = shipped.find(text, arch, (*OPTIONS, *options), gpu.driver())
     module = cupy.cuda.function.Module()
     module.load((binary or compile(text, arch, options=options, name=name)).cubin)

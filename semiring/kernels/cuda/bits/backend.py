@@ -16,6 +16,7 @@ from ....host.errors import DTypeError, ShapeError
 from ....host.types import Array
 from ...contract import Backend, ConcurrentQueue, Stopwatch
 from .. import cards, compile, gpu, transfer
+from ..library import cupy
 from ..routes import predecessors as routes
 from . import words
 from .product import Bits
@@ -169,8 +170,6 @@ class CudaBitBackend(words.Products, Backend):
     def upload(self, array: Array, *, copy: bool = True) -> BitMatrix:
         if not isinstance(array, BitMatrix):
             return BitMatrix._of(words.pack(array), array.shape)
-        import cupy
-
         if isinstance(array.words, cupy.ndarray) and not copy:
             return array
         new = self.empty(array.shape)

@@ -13,6 +13,7 @@ from ....algebra.records import Semiring
 from ....dense.levels import MOST, Levels
 from ....host.types import Array
 from .. import compile
+from ..library import cupy
 from ..sparse.searches import Form
 from . import words
 from .product import Bits
@@ -68,8 +69,6 @@ class LevelsOnGpu(Levels):
 
         With `unit` X has the diagonal too, and ~ least key, greatest key, and whether there are other lengths follow.
         """
-        import cupy
-
         seen, size = cupy.zeros(4, np.uint64), abs(float(unit))
         sizes = np.float64(size), np.float64(1 / size if size else 0), np.int32(most), self.absent
         arguments = *self._matrix, np.int32(X.words), X.address, X.ld, seen.data.ptr, self.dtype.type(length), *sizes
@@ -84,8 +83,6 @@ class LevelsOnGpu(Levels):
         return units
 
     def _nearest(self, front: np.ndarray) -> np.ndarray:
-        import cupy
-
         rows, keys = cupy.asarray(front.astype(np.int32)), cupy.zeros(self.n, self._form.key)
         grid = -(-self.n // THREADS), -(-len(front) // ROWS)
         self.kernels["nearest"](
@@ -105,8 +102,6 @@ class LevelsOnGpu(Levels):
         return self.joined
 
     def _write(self, more: BitMatrix, fewer: BitMatrix, length: Any, out: Array) -> int:
-        import cupy
-
         count = cupy.zeros(1, np.uint64)
         m, f = (words.bits_of(x.words, self.n) for x in (more, fewer))
         ends = out.data.ptr, np.int64(out.strides[0] // out.itemsize), length

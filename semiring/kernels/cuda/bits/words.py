@@ -18,6 +18,7 @@ from ....host.types import Array
 from .. import compile, gpu
 from ..dense.launches import Pace
 from ..dense.matrix import evenly
+from ..library import cupy
 from . import product as bitproduct
 from .product import Bits
 
@@ -76,8 +77,6 @@ class Products:
 
     def _reserve(self, size: int) -> int:
         """Address of this stream's workspace, kept for the next verb; freed before it grows."""
-        import cupy
-
         key = gpu.current(), cupy.cuda.get_current_stream().ptr
         workspace = self._workspaces.get(key)
         if workspace is None or workspace.size < size:
@@ -104,8 +103,6 @@ def on_device_of_first(function: Callable[Concatenate[Any, P], R]) -> Callable[C
 
 def zeros(shape: tuple[int, ...]) -> Any:
     """Words on the device, all 0; rows 16-byte aligned, long ones 128-byte aligned."""
-    import cupy
-
     m, n = shape
     words = -(-n // 64)
     return cupy.zeros((m, padded(words)), np.uint64)[:, :words]
@@ -113,8 +110,6 @@ def zeros(shape: tuple[int, ...]) -> Any:
 
 @on_device_of_first
 def pack(array: Array) -> Any:
-    import cupy
-
     if array.dtype != np.dtype(bool):
         raise DTypeError(f"bits: the array must be bool, got {array.dtype}. Say which entries are set: A != 0.")
     (m, n), new = array.shape, zeros(array.shape)
@@ -130,8 +125,6 @@ def pack(array: Array) -> Any:
 
 @on_device_of_first
 def unpack(matrix: BitMatrix, out: Array = None) -> Any:
-    import cupy
-
     m, n = matrix.shape
     out = cupy.empty((m, n), bool) if out is None else out
     source, function = bits_of(matrix.words, n), text.functions()["unpack"]
@@ -149,8 +142,6 @@ def unpack(matrix: BitMatrix, out: Array = None) -> Any:
 @on_device_of_first
 def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
     """Words of a new matrix on the device with bits (rows[e], cols[e]) set; repeated pairs are allowed."""
-    import cupy
-
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, cols))
     if r.ndim != 1 or r.shape != c.shape:
         raise ShapeError(f"from_edges: rows and cols must be two lists of one length, got {r.shape} and {c.shape}.")
@@ -166,8 +157,6 @@ def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
 @on_device_of_first
 def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
     """Set bits (rows[e], columns[e]) of a matrix of n columns; int64 indices, bounds unchecked."""
-    import cupy
-
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, columns))
     if r.size:
         a, function = bits_of(words, n), text.functions()["set_bits"]
@@ -193,8 +182,6 @@ def transpose(A: BitMatrix) -> Any:
 
 @on_device_of_first
 def count(A: BitMatrix, axis: int) -> Any:
-    import cupy
-
     a, function = bits_of(A.words, A.shape[1]), text.functions()["count_rows"]
     counts = cupy.zeros(A.shape[1 if axis == 0 else 0], np.int64)
     if not (a.rows and a.columns):
@@ -214,8 +201,6 @@ def count(A: BitMatrix, axis: int) -> Any:
 
 @on_device_of_first
 def columns(A: BitMatrix, total: int) -> Any:
-    import cupy
-
     found, a = cupy.empty(total, np.int64), bits_of(A.words, A.shape[1])
     if total:
         counts = count(A, 1)

@@ -17,6 +17,7 @@ from ....host import memory
 from ....host.errors import DeviceError
 from ....host.types import Array, Matrix
 from .. import algebra, compile, gpu
+from ..library import cuda, cupy
 
 HINT = "Multiply in parts, or give a mask."
 #: Block size; log₂ entries of a tile for one column, and for several; tiles per device, about.
@@ -79,8 +80,6 @@ def inspect_text(index: np.dtype) -> str:
 
 def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
     """Number of entries, whether row starts ascend from 0, and the largest index, as unsigned numbers."""
-    import cupy
-
     indices = indices if indices.itemsize in (4, 8) else indices.astype(np.int64)
     found, most = cupy.zeros(3, np.uint64), max(len(starts), len(indices))
     function = inspect_text.functions(indices.dtype)["inspect"]
@@ -94,8 +93,6 @@ def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
 
 def arranged(keys: Any, count: int) -> tuple[Any, Any]:
     """Starts of each of `count` keys in their stable order, and that order."""
-    import cupy
-
     order = cupy.argsort(keys, kind="stable")
     return cupy.searchsorted(keys[order], cupy.arange(count + 1)).astype(np.int64), order
 
@@ -108,8 +105,6 @@ def form(columns: int, itemsize: int) -> tuple[int, int]:
 
 def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: int | None, where: str) -> None:
     """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] if not mirrored."""
-    import cupy
-
     refuse_threads(threads, where)
     m, columns, count = A.shape[0], X.shape[1], len(A.indices)
     if m == 0 or columns == 0:
@@ -162,8 +157,6 @@ def _gather_one(
 
 def gather_vector(A: Any, x: Any, s: Semiring) -> Any:
     """A ⊗ x for a csr matrix of floats as it came, checked by the kernel; None unless both are well-formed."""
-    import cupy
-
     y, (flag, wrong, done) = cupy.empty(A.shape[0], x.dtype), _flag(gpu.current())
     stream = cupy.cuda.get_current_stream()
     try:
@@ -181,9 +174,7 @@ def _flag(device: int) -> tuple[np.ndarray, Any, Any]:
     """This thread's number in pinned host memory, 0 between calls, its memory, and a counter on the device."""
     flags: dict[int, tuple[np.ndarray, Any, Any]] = _own.__dict__.setdefault("flags", {})
     if device not in flags:
-        from cupy.cuda import alloc_pinned_memory
-
-        memory = alloc_pinned_memory(4)
+        memory = cuda.alloc_pinned_memory(4)
         flags[device] = np.frombuffer(memory, np.int32, 1), memory, gpu.memory(4, zeros=4)
         flags[device][0][0] = 0
     return flags[device]
@@ -221,8 +212,6 @@ def multiply_checked(A: Matrix, B: Matrix, s: Semiring, where: str) -> tuple[Arr
 
 def summed(B: Any, s: Semiring, where: str) -> Any:
     """B with duplicates summed, in their order."""
-    import cupy
-
     if B.source is not None and getattr(B.source, "has_canonical_format", False):
         return B
     keys = B.rows().astype(np.int64) * B.shape[1] + B.indices
@@ -251,8 +240,6 @@ class _Product:
     def __init__(
         self, A: Matrix, B: Matrix, s: Semiring, mask: Matrix, complement: bool, where: str, *, check: bool = False
     ) -> None:
-        import cupy
-
         self.where, self.dtype, self.rows, self.columns = where, A.data.dtype, A.shape[0], B.shape[1]
         self.mode = 0 if mask is None else 1 + complement
         self.ordered = s.add.selects is None and SCALARS[self.dtype].floating
@@ -279,8 +266,6 @@ class _Product:
 
     def _checked(self, A: Matrix, found: int) -> Matrix:
         """A with starts in 64 bits and indices in 32; the number at `found` says if it is well-formed."""
-        import cupy
-
         (rows, columns), count, wide = A.shape, len(A.data), A.indices.itemsize == 8
         starts, indices = cupy.empty(rows + 1, np.int64), cupy.empty(count, np.int32) if wide else A.indices
         given = A.starts.data.ptr, np.int32(A.starts.itemsize == 8), A.indices.data.ptr, np.int32(wide), A.data.data.ptr
@@ -290,8 +275,6 @@ class _Product:
         return replace(A, starts=starts, indices=indices)
 
     def computed(self) -> tuple[Any, Any, Any]:
-        import cupy
-
         if self.mode == 1:
             return self._within_mask()
         counts = cupy.zeros(self.rows, np.int32)
@@ -307,8 +290,6 @@ class _Product:
 
     def _within_mask(self) -> tuple[Any, Any, Any]:
         """`computed` at the mask's positions, which bound each row: computed there, then compacted."""
-        import cupy
-
         mask = self.operands[2]
         most, counts = len(mask.indices), cupy.zeros(self.rows, np.int32)
         self._require(2 * most)
@@ -324,8 +305,6 @@ class _Product:
 
     def _begun(self, counts: Any) -> tuple[Any, int, int]:
         """CSR starts of rows with `counts` entries, their total, and the longest row."""
-        import cupy
-
         found = cupy.zeros(self.rows + 2, np.int64)  # starts, then the longest row
         if self.rows:
             cupy.cumsum(counts, dtype=np.int64, out=found[1:-1])
@@ -339,8 +318,6 @@ class _Product:
 
     def _over(self, bound: Any, longest: int, counts: Any, C: Any) -> None:
         """Count the entries of rows, or compute them into C; at most `bound` keys each, `longest` in any."""
-        import cupy
-
         width = self._width(C)
         most = BESIDE_ONE if width >= self.columns else TABLE
         if width >= self.columns and self.rows * width <= CLEARED and longest > ALIKE:
@@ -412,8 +389,6 @@ class _Product:
         function((count * strips,), (threads,), (*arguments, *self._results(counts, C)), shared_mem=shared)
 
     def _dense(self, rows: Any, count: int, counts: Any, C: Any) -> None:
-        import cupy
-
         words = -(-self.columns // 32)
         value = np.dtype(self.value)
         each = 4 * words * (2 if self.mode else 1) + (32 * words * value.itemsize if C else 0)

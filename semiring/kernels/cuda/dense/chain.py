@@ -9,6 +9,7 @@ import numpy as np
 from ....algebra.records import Semiring
 from ....host.types import Array
 from .. import compile
+from ..library import cupy
 
 #: Block size; most dynamic shared memory, bytes.
 THREADS, SHARED = 256, 200 << 10
@@ -41,8 +42,6 @@ def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[An
 
 def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
     """x of (batch, steps, states), and over (logaddexp, +) the shift of each row; E and M contiguous."""
-    import cupy
-
     x, shift = cupy.empty(E.shape, E.dtype), cupy.zeros(E.shape[:2], np.float64)
     if x.size:
         arguments, shared = _matrices(E, M, 1, 1)
@@ -53,8 +52,6 @@ def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
 
 def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, semiring: Semiring) -> tuple[Any, Any]:
     """Backward step: derivatives by E and by each sequence's matrices, from G, the derivative by x."""
-    import cupy
-
     (count, steps, states), a = E.shape, cupy.empty(E.shape, E.dtype)
     d = cupy.zeros((count, *((max(steps - 1, 0),) if M.ndim == 4 else ()), states, states), E.dtype)
     if a.size:

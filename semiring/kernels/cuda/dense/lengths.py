@@ -11,6 +11,7 @@ import numpy as np
 from ....algebra.dtypes import SCALARS
 from ....host.types import Array
 from .. import algebra, compile, gpu
+from ..library import cupy
 from . import matrix
 
 #: Block size; columns and rows per block of `relax`; as in lengths.cu.
@@ -69,8 +70,6 @@ def unpack(D: Array, out: Array, none: Any, lost: Any, shift: int, bits: int, un
 
 @cache
 def _unpacking() -> Any:
-    import cupy
-
     return cupy.ElementwiseKernel(
         "T x, T none, U lost, int64 shift, int64 mask, float64 unit, float64 parts",
         "U y",
@@ -85,8 +84,6 @@ def potentials(A: Array, sign: int, floor: int, passes: int) -> tuple[Any, int] 
 
     None if `passes` do not suffice, if an h is below `floor`, or if rows of A are not contiguous. Waits for the device.
     """
-    import cupy
-
     found = matrix.view(A)
     if found is None:
         return None

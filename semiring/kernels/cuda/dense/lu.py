@@ -7,6 +7,7 @@ import numpy as np
 from ....algebra.catalog import plus_times
 from ....host.types import Array
 from .. import compile
+from ..library import cupy
 from . import matrix
 from .launches import others
 from .matrix import Matrix
@@ -18,8 +19,6 @@ _FAILURE = np.dtype([("row", np.int32), ("pivot", np.float64)], align=True)
 
 def factor(A: Array) -> tuple[int, float] | None:
     """A ← its factors L and U in place, C-contiguous; returns row and value of the first vanishing pivot, or None."""
-    import cupy
-
     n, size = len(A), A.dtype.itemsize
     names, product = text.functions(A.dtype), others(plus_times, A.dtype).product
     failure = cupy.full(_FAILURE.itemsize, 0xFF, np.uint8)  # row −1

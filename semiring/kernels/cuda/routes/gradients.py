@@ -8,6 +8,7 @@ import numpy as np
 
 from ....host.types import Array
 from .. import compile, gpu
+from ..library import cupy
 
 #: Block size; blocks of `subtrees` per multiprocessor if sums are in global memory.
 THREADS, RESIDENT = 256, 4
@@ -17,8 +18,6 @@ BAND, SIDE, MOST = 64, 64, 65535
 
 def subtrees(P: Array, Q: Array, threads: int) -> Any:
     """sums[s,j] ← Σ Q[s,t] over the t whose path in P passes j or ends there; (…, n, n)."""
-    import cupy
-
     sums, n = cupy.empty(P.shape, Q.dtype), P.shape[-1]
     if not P.size:
         return sums
@@ -36,8 +35,6 @@ def subtrees(P: Array, Q: Array, threads: int) -> Any:
 
 def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
     """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). Negative k are skipped."""
-    import cupy
-
     m, n = K.shape[-2:]
     out = cupy.empty((*K.shape[:-2], rows, n), values.dtype)
     if not out.size:
@@ -59,8 +56,6 @@ def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
 
 def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, threads: int) -> Any:
     """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 if none beats zero; int32 (…, m, n)."""
-    import cupy
-
     (m, inner), n, scalar = A.shape[-2:], B.shape[-1], A.dtype.type
     K = cupy.empty((*A.shape[:-1], n), np.int32)
     if not K.size:

@@ -13,6 +13,7 @@ from .. import algebra, compile
 from ..dense import mirror
 from ..dense.matrix import Matrix
 from ..dense.tiles import Tile
+from ..library import cupy
 from .predecessors import OPTIONS, constants
 
 #: Tiles of pair tests, for entries of 8 bytes and of fewer.
@@ -41,8 +42,6 @@ class Pairs:
 
     def list(self, D: Array, sources: np.ndarray, slack: Any, floor: Any, lists: int, most: int) -> Any:
         """lists ← candidate arcs of these rows, at most `most` each; returns their number per row."""
-        import cupy
-
         if self.n == len(D) and self.n <= SORTED and bool((sources == np.arange(self.n)).all()):
             return self._list_sorted(D, slack, floor, lists, most)
         tight, A = cupy.zeros(len(D), np.int32), self._matrix
@@ -60,8 +59,6 @@ class Pairs:
 
     def _list_sorted(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
         """`list` for all rows, with vertices reordered so that near ones are adjacent."""
-        import cupy
-
         tile, n, size, functions = self.tile, self.n, self.dtype.itemsize, self.functions
         pitch, one = D.strides[0] // D.itemsize, -(-n // THREADS)
 
@@ -94,8 +91,6 @@ class Pairs:
 
     def _order(self, D: Array, pitch: int) -> Any:
         """Locality order of vertices: groups are halved down to a warp."""
-        import cupy
-
         order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self.functions["halve"]
         while self.n > WARP * groups:
             size = 1 << (-(-self.n // groups) - 1).bit_length()
@@ -109,8 +104,6 @@ class Pairs:
     @cached_property
     def _matrix(self) -> Any:
         """Weights of all pairs, the semiring's zero without an arc."""
-        import cupy
-
         width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
         A = cupy.empty((self.n, width), self.dtype)
         given = *(x.data.ptr for x in self.edges), width, A.data.ptr

@@ -18,6 +18,7 @@ from ....algebra.selection import refuse, require_selection
 from ....host.memory import require
 from ....host.types import Array
 from .. import algebra, compile, gpu, transfer
+from ..library import cupy
 
 #: Block size, warps, sources per warp.
 THREADS, WARPS, SOURCES = 256, 8, 128
@@ -56,8 +57,6 @@ def of_matrix(semiring: Semiring, A: Array, D: Array, P: Array, *, mirrored: boo
     Returns a pair whose D no edge attains, or None; with a pair, D is not the closure of A, and P is incomplete.
     `mirrored` is for transposed matrices of a semiring whose ⊗ need not commute.
     """
-    import cupy
-
     if not D.size:
         return None
     buffer = P if P.flags.c_contiguous else cupy.empty(P.shape, np.int32)
@@ -108,8 +107,6 @@ class _Search:
     """The steps, on contiguous arrays (n, n) or (batch, n, n)."""
 
     def __init__(self, semiring: Semiring, A: Array, D: Array, P: Array, mirrored: bool) -> None:
-        import cupy
-
         self.A, self.D, self.P, self.mirrored = A, D, P, np.int32(mirrored)
         self.dtype, self.n = D.dtype, D.shape[-1]
         self.batch = D.size // self.n**2
@@ -269,8 +266,6 @@ class _Search:
         return -(-self.n * self.dtype.itemsize // 8) * 8 + 8 * self.n if self.n < 1 << 16 else 1 << 30
 
     def _open_pair(self) -> tuple[int, int]:
-        import cupy
-
         least = cupy.full(1, self.n**2, np.uint64)
         blocks = min(-(-self.P.size // THREADS), 4096)
         self._call("open_pair", (blocks, 1, 1), self.P, self.n**2, self.P.size, least)

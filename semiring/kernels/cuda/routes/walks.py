@@ -10,6 +10,7 @@ from ....algebra import catalog
 from ....algebra.records import Semiring
 from ....host.types import Array
 from .. import algebra, compile, gpu
+from ..library import cupy
 
 #: Block size; blocks per multiprocessor.
 THREADS, RESIDENT = 256, 4
@@ -22,15 +23,11 @@ def lengths(semiring: Semiring, P: Array, A: Array) -> tuple[Any, int]:
 
     Also the last row of P that is no tree, counted over all matrices, or −1.
     """
-    import cupy
-
     return _walk(semiring, P, cupy.empty(P.shape, A.dtype), cupy.ascontiguousarray(A))
 
 
 def hops(P: Array) -> tuple[Any, int]:
     """Number of edges along P, −9999 without a path; else as `lengths`."""
-    import cupy
-
     return _walk(catalog.min_plus, P, cupy.empty(P.shape, np.int32))
 
 
@@ -40,8 +37,6 @@ def text(semiring: Semiring, dtype: np.dtype) -> str:
 
 
 def _walk(semiring: Semiring, P: Array, out: Array, *edges: Any) -> tuple[Any, int]:
-    import cupy
-
     if not P.size:
         return out, -1
     P = cupy.ascontiguousarray(P)

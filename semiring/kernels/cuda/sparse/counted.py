@@ -10,6 +10,7 @@ import numpy as np
 from ....host.memory import require
 from ...cpu.sparse.counted import HINT
 from .. import compile, gpu
+from ..library import cupy
 from .sweep import addresses
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ class Numbers:
     """Lengths and best-walk counts of F, on the current device, and the adjoint of elimination."""
 
     def __init__(self, layout: Layout, arcs: Any, lengths: np.ndarray, slack: float) -> None:
-        import cupy
-
         entries = layout.entries
         self.layout, self.entries = layout, entries
         total, (fronts, rows, columns) = layout.squares, layout.placed(arcs)
@@ -70,8 +69,6 @@ class Numbers:
         return kept, lengths, numbers
 
     def _run(self, name: str, *, deepest: bool = False) -> None:
-        import cupy
-
         tables = cupy.asarray(np.array(addresses(*self.arrays.values()), np.uint64))
         steps, function = self.layout.fronts, self.kernels[name]
         counters = cupy.zeros((len(steps), gpu.multiprocessors(gpu.current())), np.uint32)

@@ -14,6 +14,7 @@ from ...cpu.sparse.counted import HINT, MANY
 from ...cpu.sparse.mutual import mutual, unreached
 from .. import compile, gpu
 from ..gpu import on_device
+from ..library import cupy
 from .classes import WARPS, PartLanes
 from .counted import Numbers
 from .lanes import WARP
@@ -78,8 +79,6 @@ class Flows:
         return True
 
     def _use(self, kind: str) -> None:
-        import cupy
-
         N, layout = self.numbers, self.layout
         self.kind, self.dtype = kind, np.dtype(np.float32 if kind == "float" else np.float64)
         self.kernels = text.functions(layout.shape, kind, self.slack)
@@ -106,8 +105,6 @@ class Flows:
         self, sources: np.ndarray, asked: Any, report: Callable[[int], None], times: np.ndarray | None = None
     ) -> bool:
         """See the CPU's; only demand that is equal for all sources, or an integer multiple of it."""
-        import cupy
-
         if callable(asked) or (times is not None and (times != np.rint(times)).any()):
             return False
         times = np.ones(len(sources)) if times is None else times
@@ -151,8 +148,6 @@ class Flows:
 
     def _batch(self, columns: np.ndarray, wanted: Any, times: np.ndarray, *, half: bool) -> int:
         """Rows of some sources, and their dependencies; half of the pairs if that suffices. Returns the bytes used."""
-        import cupy
-
         layout, lists, found, wide = self.layout, self.lists, self.kernels, WARP * self.layout.shape.each
         groups = -(-len(columns) // wide)
         lanes = groups * wide

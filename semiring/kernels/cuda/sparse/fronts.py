@@ -13,6 +13,7 @@ from ....host.types import Array
 from .. import algebra, compile, gpu
 from ..dense import registry
 from ..dense.backend import CudaBackend
+from ..library import cupy
 from .sweep import Tree, step_of
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ class Fronts:
     """The fronts of a structure on the current device: grouping, and addresses."""
 
     def __init__(self, tree: Tree, arcs: Arcs) -> None:
-        import cupy
-
         S = tree.S
         self.tree, self.classes = tree, classes(tree.itemsize, gpu.most_shared(gpu.current()))
         self.order = (tree.w + tree.r).astype(np.int64)
@@ -80,16 +79,12 @@ class Fronts:
     @cached_property
     def diagonal(self) -> Any:
         """Positions of the diagonal of each D in the panels, by column, on the device."""
-        import cupy
-
         tree = self.tree
         positions = tree.S.diagonal_of(4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
         return cupy.asarray(positions)
 
     def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
         """The panels [D; L] and [D U]ᵀ for device weights, by arc; DivergenceError if an integer star has no value."""
-        import cupy
-
         dtype = weights.dtype
         found = text.functions(semiring, dtype, nonnegative)
         ops = CudaBackend(semiring, dtype, nonnegative)

@@ -11,6 +11,7 @@ from ....algebra.catalog import get
 from ....algebra.dtypes import SCALARS, too_many_hops
 from ....host.memory import require
 from .. import algebra, compile, gpu
+from ..library import cupy
 
 #: Words of 64 sources searched together.
 WORDS = 32
@@ -27,8 +28,6 @@ class Searches:
     """Searches on the current device; the tails of the arcs into v are tails[start[v] : start[v + 1]]."""
 
     def __init__(self, start: np.ndarray, tails: np.ndarray, dtype: np.dtype) -> None:
-        import cupy
-
         self.number, self.n, self.dtype = gpu.current(), len(start) - 1, dtype
         self.start, self.tails = cupy.asarray(start), cupy.asarray(tails)
 
@@ -37,16 +36,12 @@ class Searches:
 
     def empty(self, rows: int) -> Any:
         """Memory for rows; MemoryNeeded if it does not fit."""
-        import cupy
-
         require(rows * self.n * self.dtype.itemsize, "cuda", where="Hops", hint="rows() streams blocks of rows.")
         with cupy.cuda.Device(self.number):
             return cupy.empty((rows, self.n), self.dtype)
 
     def rows(self, wanted: np.ndarray, most: int, block: int) -> Iterator[tuple[np.ndarray, Any]]:
         """Blocks of rows: (sources, hops (k, n)), at most `most` hops."""
-        import cupy
-
         for start in range(0, len(wanted), block):
             part = wanted[start : start + block]
             D = self.empty(len(part))
@@ -60,8 +55,6 @@ class Searches:
             self._search(sources[start : start + step], rows[start : start + step], most)
 
     def _search(self, sources: np.ndarray, rows: Any, most: int) -> None:
-        import cupy
-
         n, count = self.n, len(sources)
         words = -(-count // 64)
         found, origins = text.functions(self.dtype), cupy.asarray(sources.astype(np.int32))

@@ -9,6 +9,7 @@ import numpy as np
 from ....algebra.records import Semiring
 from ....host.types import Array
 from .. import compile, gpu
+from ..library import cupy
 from .sweep import Tree, step_of
 
 #: Block sizes of label construction and of queries.
@@ -58,8 +59,6 @@ class Layout:
     """
 
     def __init__(self, tree: Tree, label: np.ndarray, places: np.ndarray, base: np.ndarray) -> None:
-        import cupy
-
         S, w, r = tree.S, tree.w, tree.r
         b, self.entries, self.places, self.base = S.base.astype(np.int64), int(label[-1]), places, base
         compact = self.places.astype(np.uint32)
@@ -84,8 +83,6 @@ class Labels:
     def __init__(
         self, tree: Tree, layout: Layout, lower: Any, upper: Any, semiring: Semiring, dtype: np.dtype, nonnegative: bool
     ) -> None:
-        import cupy
-
         self.layout, self.n, self.dtype, self.device = layout, tree.n, dtype, gpu.current()
         self._kernels = text.functions(semiring, dtype, nonnegative)
         self.out, self.into = self.arrays = tuple(cupy.empty(layout.entries, dtype) for _ in range(2))
@@ -104,8 +101,6 @@ class Labels:
 
     def pairs(self, i: Array, j: Array) -> tuple[Any, Any]:
         """A*[i[q], j[q]], and an array that is 1 if a vertex is out of range; contiguous int32 or int64 arrays."""
-        import cupy
-
         found, outside = cupy.empty(i.size, self.dtype), cupy.zeros(1, np.int32)
         if i.size:
             ends = i.data.ptr, j.data.ptr, np.int32(i.itemsize), np.int64(i.size)

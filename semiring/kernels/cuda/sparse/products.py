@@ -8,6 +8,7 @@ import numpy as np
 
 from ....algebra.records import Semiring
 from .. import compile
+from ..library import cupy
 from .fronts import Fronts
 from .sweep import step_of
 
@@ -25,8 +26,6 @@ def product(
     fronts: Fronts, up: Any, down: Any, x: Any, semiring: Semiring, *, nonnegative: bool, mirrored: bool
 ) -> Any:
     """A* ⊗ x if mirrored, else xᵀ ⊗ A*, for contiguous device vectors x (k, n); `up`, `down`: panels by pass."""
-    import cupy
-
     tree, arrays, (count, n) = fronts.tree, fronts.arrays, x.shape
     found = text.functions(semiring, x.dtype, nonnegative, mirrored)
     y, v, left = cupy.empty(x.shape, x.dtype), cupy.empty(x.shape, x.dtype), cupy.empty((count, fronts.places), x.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from ....host.types import Array
 from ...cpu.sparse.reach import OPEN
 from .. import compile, gpu
+from ..library import cupy
 
 #: Block size, as in reach.cu.
 THREADS = 256
@@ -21,8 +22,6 @@ def text() -> str:
 
 def answers(index: Any, sources: Array, targets: Array) -> Array:
     """Whether CuPy vertices `sources` of a `ReachIndex` reach `targets`, of one shape: bool."""
-    import cupy
-
     device = gpu.current()
     if device not in index.on_devices:
         index.on_devices[device] = (

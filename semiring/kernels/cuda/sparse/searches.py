@@ -15,6 +15,7 @@ from ....host.memory import available, require
 from ....host.types import Array
 from .. import cards, compile, gpu
 from ..algebra import spelled
+from ..library import cupy
 
 #: Sources of a batch, and arcs of a segment.
 LANES = 32
@@ -139,8 +140,6 @@ class Searches:
         self, form: Form, start: Array, heads: Array, weights: Array, scale: float, shift: np.ndarray | None = None,
         known: np.ndarray | None = None, segments: int | None = None,
     ) -> None:  # fmt: skip
-        import cupy
-
         self.form, self.scale, self.number, self.n = form, scale, gpu.current(), len(start) - 1
         self.buckets = BUCKETS
         self.shape = Shape.of(form.weights.itemsize, compile.device_arch(self.number))
@@ -191,8 +190,6 @@ class Searches:
 
     def empty(self, rows: int) -> Any:
         """Memory for rows; MemoryNeeded if it does not fit."""
-        import cupy
-
         size = rows * self.n * self.form.dtype.itemsize
         require(size, "cuda", where="Searches", hint="rows() streams blocks of rows.")
         with cupy.cuda.Device(self.number):
@@ -220,8 +217,6 @@ class Searches:
 
     def placed(self, sources: np.ndarray, guide: Guide) -> tuple[Array, Array, Array]:
         """Sources in search order, their rows, and their delays relative to the first of each batch."""
-        import cupy
-
         count = len(sources)
         order = np.arange(count) if guide.rank is None else np.argsort(guide.rank[sources], kind="stable")
         late = np.zeros(count) if guide.delays is None else np.minimum(guide.delays[sources[order]], 1e37)
@@ -246,8 +241,6 @@ class Searches:
         initially 0, then places of some. With `resumed`, those places are of unsearched arcs, and `rows` holds the
         earlier results.
         """
-        import cupy
-
         step = LANES * max(1, LAUNCH // (LANES * max(1, self.arcs + self.n)))
         with cupy.cuda.Device(self.number):
             for begin in range(0, len(placed[0]), step):
@@ -260,8 +253,6 @@ class Searches:
         self, origins: Array, places: Array, delays: Array, rows: Array, guide: Guide,
         against: tuple[Array, Array] | None,
     ) -> None:  # fmt: skip
-        import cupy
-
         form, n, count = self.form, self.n, len(origins)
         blocks, (shared, in_shared) = self.blocks(count), self._shared()
         panels = cupy.empty((blocks, n, LANES), form.key)

@@ -17,6 +17,7 @@ from ....host.types import Array, Label
 from ...cpu.sparse.regions import TOP, depths, even_rows, regions
 from .. import algebra, cards, compile
 from ..dense.backend import CudaBackend
+from ..library import cupy
 from .lanes import LANES, WARP, WARPS, Lanes
 
 #: Rows of y that supernodes' rows and columns have, instead of their labels.
@@ -175,8 +176,6 @@ class Tree:
     """A structure on the current device, cut into regions and the levels above."""
 
     def __init__(self, structure: Any, shape: Shape, itemsize: int) -> None:
-        import cupy
-
         S = structure
         self.S, self.shape, self.itemsize, self.n = S, shape, itemsize, S.n
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
@@ -230,8 +229,6 @@ class Tree:
 
     def dense_root(self, panel: Array) -> Any:
         """D of a single root wide enough for a dense product, as a matrix, else None."""
-        import cupy
-
         if not self.levels or len(self.levels[0][0]) > 1:
             return None
         s = int(self.levels[0][0][0])
@@ -272,16 +269,12 @@ class Tree:
     @cached_property
     def ranked(self) -> Numbers:
         """Rows and labels of the top by rank among its columns."""
-        import cupy
-
         by_label, by_column = (np.full(self.n, -1, np.int32) for _ in range(2))
         by_column[self._top] = by_label[self.S.permutation[self._top]] = np.arange(len(self._top))
         return cupy.asarray(by_label)[self.rows], cupy.asarray(by_column)
 
     def numbered(self, vertices: np.ndarray) -> tuple[Numbers, int]:
         """Rows and labels by position among distinct vertices and then the top's others, else −1; and their count."""
-        import cupy
-
         labels, place = self.S.permutation, np.full(self.n, -1, np.int32)
         place[vertices] = np.arange(len(vertices))
         others = labels[self._top][place[labels[self._top]] < 0]
@@ -314,8 +307,6 @@ class Sweeps:
     def __init__(
         self, tree: Tree, up: Any, down: Any, semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool
     ) -> None:
-        import cupy
-
         self.tree, self.up, self.down, self.dtype = tree, up, down, dtype
         self._kind = semiring, dtype, nonnegative, tree.shape, mirrored
         self.kernels = text.functions(*self._kind)
@@ -348,8 +339,6 @@ class Sweeps:
 
     def worst(self, lanes: Lanes, top: Any) -> Any:
         """The worst entry of each lane. Rows of the top go to `top`, others are not stored."""
-        import cupy
-
         semiring, dtype, *_ = self._kind
         word = "greatest" if semiring.add.selects == "least" else "least"
         worst = text.functions(*self._kind, word)
@@ -364,8 +353,6 @@ class Sweeps:
 
     def climb(self, lanes: Lanes) -> tuple[Any, Any]:
         """z and v of the sorted lanes, a row per place on the path from the root."""
-        import cupy
-
         tree, pitch = self.tree, lanes.padded
         z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
         tables, ours = addresses(tree.slots, self.up), (*addresses(z, v), _pitch(v))
@@ -454,7 +441,5 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Ar
 
 def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[Any]]:
     """Runs of X of equal depth, on the host and on the device."""
-    import cupy
-
     on_device, pieces = cupy.asarray(np.ascontiguousarray(X, np.int32)), runs(depth)
     return [X[run] for run in pieces], [on_device[run] for run in pieces]

@@ -14,6 +14,7 @@ from ....algebra.records import Semiring
 from ....host.types import Array
 from ...cpu.sparse import growth
 from .. import compile
+from ..library import cupy
 from .searches import LANES, Form, Guide, Searches
 
 #: Most listed arcs per vertex, and block size; as in thinning.cu.
@@ -37,8 +38,6 @@ class Listed:
     """About the `count` best arcs (at most CAPACITY) of each vertex, or of `rows`; A: CuPy (n, n), contiguous rows."""
 
     def __init__(self, A: Array, semiring: Semiring, count: int, rows: np.ndarray | None = None) -> None:
-        import cupy
-
         self.form, self.A, self.n = form_of(semiring, A.dtype), A, len(A)
         self.rows = None if rows is None else cupy.asarray(rows.astype(np.int32))
         lists = self.n if rows is None else len(rows)
@@ -54,8 +53,6 @@ class Listed:
 
     def left(self) -> np.ndarray:
         """Number of arcs per row that no walk of two arcs from a listed one beats."""
-        import cupy
-
         assert self.rows is not None
         counts = cupy.zeros(len(self.rows), np.int32)
         grid = -(-self.n // THREADS), len(self.rows)
@@ -71,8 +68,6 @@ class Listed:
         return None if short or not arcs or self.n * worst >= most else Thinned(self, arcs, segments)
 
     def graph(self, arcs: int) -> tuple[Array, Array, Array]:
-        import cupy
-
         start = cupy.zeros(self.n + 1, np.int32)
         start[1:] = cupy.cumsum(self.degrees)
         heads, weights = (cupy.zeros(arcs + LANES, dtype) for dtype in (np.int32, self.form.weights))
@@ -102,8 +97,6 @@ class Thinned:
 
     def _delays(self, graph: tuple[Array, Array, Array], few: np.ndarray) -> np.ndarray | None:
         """Start delay of each vertex in buckets, so that searches proceed in step; see cpu/sparse/growth.py."""
-        import cupy
-
         n = self.listed.n
         rate = growth.rate(few, self.arcs / n)
         if rate is None:
@@ -126,8 +119,6 @@ class Thinned:
         If there were any, searches resume through them; `out` is then the closure. −1 if they were too many: `out` has
         the same closure as A.
         """
-        import cupy
-
         listed, n = self.listed, self.listed.n
         undercut, placed = cupy.zeros(1 + UNDERCUT * n, np.int64), self.searches.placed(np.arange(n), self.guide)
         self.searches.run(placed, out, self.guide, against=(listed.A, undercut))

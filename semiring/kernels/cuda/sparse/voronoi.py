@@ -8,6 +8,7 @@ import numpy as np
 
 from ....algebra.records import Semiring
 from .. import compile
+from ..library import cupy
 from .lanes import Lanes
 from .sweep import Sweeps, step_of
 
@@ -28,8 +29,6 @@ def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: b
     `sweeps` are of rows, or of columns if mirrored, for walks to a source; `columns` of the sources in elimination
     order, nonempty.
     """
-    import cupy
-
     tree, dtype = sweeps.tree, sweeps.dtype
     order = np.argsort(columns, kind="stable")
     lanes, names = Lanes(tree, columns[order]), cupy.asarray(order.astype(np.int32))
