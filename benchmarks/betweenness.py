@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -106,6 +107,7 @@ def by_kernel(call: Callable[[], Any]) -> dict[str, float]:
     """Milliseconds of each kernel of sums over best paths, by events."""
     from device import cp
 
+    from semiring.kernels.cuda.compile import Functions
     from semiring.kernels.cuda.sparse import counted, flows
 
     launched: list[tuple[str, Any, Any]] = []
@@ -120,13 +122,15 @@ def by_kernel(call: Callable[[], Any]) -> dict[str, float]:
 
         return launch
 
-    def all_of(make: Any) -> Any:
-        return lambda *given: {name: timed(name, kernel) for name, kernel in make(*given).items()}
+    def all_of(unit: Any) -> Any:
+        def functions(*given: Any) -> Functions:
+            found = original(*given)
+            return Functions(SimpleNamespace(get_function=lambda name: timed(name, found[name])))
 
-    with (
-        mock.patch.object(flows, "kernels", all_of(flows.kernels)),
-        mock.patch.object(counted, "kernels", all_of(counted.kernels)),
-    ):
+        original = unit.functions
+        return mock.patch.object(unit, "functions", functions)
+
+    with all_of(flows.text), all_of(counted.text):
         call()
     cp.cuda.Device().synchronize()
     taken: dict[str, float] = {}

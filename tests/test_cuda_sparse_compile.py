@@ -73,7 +73,7 @@ def test_searches_compile_without_spilling(name, dtype, weights, flags, arch):
     """As many threads as a multiprocessor holds have 32 registers each: what their loops do not need is spilled."""
     form = searches.Form(get(name), np.dtype(dtype), np.dtype(weights), **flags)
     shape = searches.Shape.of(form.weights.itemsize, arch)
-    (used,) = compile.compile(form.text(shape), arch).resources.values()
+    (used,) = compile.compile(searches.text(form, shape), arch).resources.values()
     assert 0 < used.registers <= (64 << 10) // (shape.threads * shape.blocks)
     assert used.spill_stores <= 48, used
 

@@ -22,7 +22,7 @@ from test_sparse import SHAPES, made, matrix_of
 
 from apsp import Graph, Result, plan, road_like, shortest_paths
 from apsp.io.formats import read
-from semiring import Elimination, Op, Semiring, get
+from semiring import Elimination, get
 from semiring.host.errors import AlgebraError, FormatError, MemoryNeeded, ShapeError, VertexError
 from semiring.sparse import HubLabels, hubs
 
@@ -98,31 +98,6 @@ def test_negative_arcs_zero_arcs_and_none(dtype):
             expected = np.minimum(expected, expected[:, k : k + 1] + expected[k : k + 1])
         D = table(Elimination.from_arrays(*arcs, weights, n).hub_labels())
         np.testing.assert_array_equal(np.where(D == zero, math.inf, D), expected)
-
-
-def band():
-    """⊗ keeps the hundreds of its left operand and the units of its right one; one walk between any two vertices."""
-    ends = Op(
-        "ends",
-        python=lambda a, b: 0 if a == 0 or b == 0 else a if b == 1 else b if a == 1 else (a // 100) * 100 + b % 100,
-        cuda="a == 0 || b == 0 ? 0 : a == 1 ? b : b == 1 ? a : a / 100 * 100 + b % 100",
-    )
-    top = Op("top", python=lambda a, b: a if a > b else b, cuda="max(a, b)", selects="greatest")
-    band = Semiring("band", add=top, mul=ends, zero=0, one=1, dtypes=("int32",), samples=(0, 1))
-    n, relabel = 13, rng(2).permutation(13)
-    weights = (np.arange(1, n) * 100 + np.arange(n - 1, 0, -1) + 1).astype(np.int32)
-    expected = np.zeros((n, n), np.int32)
-    for i in range(n):
-        product = 1
-        for j in range(i, n):
-            expected[relabel[i], relabel[j]] = product
-            product = ends.python(product, int(weights[j])) if j < n - 1 else 0
-    return (relabel[: n - 1], relabel[1:], weights, n, band), expected
-
-
-def test_a_multiplication_that_does_not_commute_keeps_its_order():
-    arcs, expected = band()
-    np.testing.assert_array_equal(table(Elimination.from_arrays(*arcs).hub_labels()), expected)
 
 
 @pytest.fixture(scope="module")

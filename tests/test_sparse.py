@@ -659,13 +659,10 @@ def test_paths_of_an_acyclic_graph_are_counted():
             assert E.entry(i, j) == expected
 
 
-def test_a_multiplication_that_does_not_commute_keeps_its_order():
-    """1 + ω = ω, and ω + 1 is more."""
-    case = Case(ORDINALS, np.dtype("float64"))
-    # On an acyclic graph with one walk between any two vertices no distribution is needed.
-    n = 13
-    arcs = np.stack((np.arange(n - 1), np.arange(1, n)))
-    relabel = rng(2).permutation(n)
+def one_walk():
+    """The arguments of an elimination over ordinals, one walk between any two vertices; and all entries."""
+    # 1 + ω = ω, and ω + 1 is more; nothing is distributed where no two walks meet.
+    n, relabel = 13, rng(2).permutation(13)
     weights = np.where(np.arange(1, n) % 3, np.arange(1.0, n), 1000.0 * np.arange(1, n))
     expected = np.full((n, n), np.inf)
     for i in range(n):
@@ -674,13 +671,19 @@ def test_a_multiplication_that_does_not_commute_keeps_its_order():
             expected[relabel[i], relabel[j]] = product
             if j < n - 1:
                 product = ORDINALS.mul.python(product, weights[j])
-    E = Elimination.from_arrays(*relabel[arcs], weights, n, ORDINALS)
+    return (relabel[:-1], relabel[1:], weights, n, ORDINALS), expected
+
+
+def test_a_multiplication_that_does_not_commute_keeps_its_order():
+    arcs, expected = one_walk()
+    case, n, E = Case(ORDINALS, np.dtype("float64")), len(expected), Elimination.from_arrays(*arcs)
     same(case, E.to_dense(), expected)
     for v in range(n):
         same(case, E.column(v), expected[:, v])
         same(case, E.row(v), expected[v])
     i, j = np.divmod(np.arange(n * n), n)
-    same(case, E.entries(i, j), expected[i, j])
+    for pairs in (E, E.hub_labels()):
+        same(case, pairs.entries(i, j), expected[i, j])
 
 
 # Divergence

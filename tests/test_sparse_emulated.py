@@ -18,8 +18,7 @@ import pytest
 import scipy.sparse as sp
 from cases import Case
 from scipy.sparse.csgraph import dijkstra
-from test_hubs import band
-from test_sparse import SHAPES, made
+from test_sparse import SHAPES, made, one_walk
 
 import semiring
 from apsp import Graph, Result, road_like, shortest_paths
@@ -168,7 +167,7 @@ def test_pairs_by_hub_labels_on_the_device(emulated_kernels):
     tails, heads, weights, n = network(np.random.default_rng(0))
     want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
     i, j = np.random.default_rng(1).integers(0, n, (2, 5, 7))
-    arcs, expected = band()
+    arcs, expected = one_walk()
     with emulated.installed(emulated_kernels, dense=False):
         import cupy
 
@@ -312,7 +311,7 @@ def test_a_front_is_gathered_by_several_blocks(emulated_kernels):
         names = (*fronts._TABLES, "updates", "lower", "upper")
         tables = np.array([held[name].ctypes.data if name in held else 0 for name in names], np.uint64)
         front = np.full((m, 12), -7, np.float32)
-        function = fronts.kernels(semiring.get("min_plus"), np.dtype("float32"), False, 0)["gather_front"]
+        function = fronts.text.functions(semiring.get("min_plus"), np.dtype("float32"), False)["gather_front"]
         function((4,), (32,), (tables.ctypes.data, np.int32(1), front.ctypes.data, np.int32(12)))
     want = np.full((m, m), inf)
     np.minimum.at(want, (row, column), weight)
@@ -364,7 +363,7 @@ class TestSizesBeyond32Bits:
             tops, ends, found = np.zeros((2, 4), np.int32), np.array([1, 1, 0]), np.zeros(3, bool)
             out[64 * line + 99] = into[64 * line + 99] = out[0] = into[0] = 1
             outside = np.zeros(1, np.int32)
-            function = hubs.kernels(semiring.get("lor_land"), np.dtype(bool), False, 0)["label_pairs"]
+            function = hubs.text.functions(semiring.get("lor_land"), np.dtype(bool), False)["label_pairs"]
             pairs = ends.ctypes.data, ends.ctypes.data, np.int32(8), np.int64(3), places.ctypes.data, tops.ctypes.data
             labels = [x.ctypes.data for x in (out, into, found, outside)]
             arguments = *pairs, np.int32(2), *labels, np.int32(3)
@@ -414,7 +413,7 @@ class TestSizesBeyond32Bits:
                 front[k * pitch + j : k * pitch + j + 4] = [1, 0, 1, k % 2]
                 front[(j + 1) * pitch + k] = 1
             given = semiring.get("lor_land"), np.dtype(bool), False
-            function = fronts.kernels(*given, 0)["part_front"]
+            function = fronts.text.functions(*given)["part_front"]
             arguments = tables.ctypes.data, np.int32(0), front.ctypes.data, np.int32(pitch)
             function((block,), (threads,), arguments, first=block - 1)
             for i in mine[-threads:]:
@@ -608,15 +607,13 @@ def test_equal_keys_of_different_borders_make_no_class(emulated_kernels, monkeyp
     with emulated.installed(emulated_kernels, dense=False):
         from semiring.kernels.cuda.sparse import flows
 
-        text, given = flows.text, "key = out ? key | 1 : 0;"
+        text, given = flows.text._text, "key = out ? key | 1 : 0;"
         assert given in text(flows.Shape(), "float", 0.0)
-        monkeypatch.setattr(flows, "text", lambda *of: text(*of).replace(given, "key = out ? 1 + key % 2 : 0;"))
-        flows.kernels.cache_clear()
+        monkeypatch.setattr(flows.text, "_text", lambda *of: text(*of).replace(given, "key = out ? 1 + key % 2 : 0;"))
         for kind in ("streets", "lattice"):
             shape = flows.Shape(stack=8, program=1 << 10, cuts=(40, 10))
             want, got = swept_backwards(kind, shape, monkeypatch)
             np.testing.assert_allclose(got.along(), want.along(), rtol=1e-12, atol=1e-12)
-        flows.kernels.cache_clear()
 
 
 def test_sums_on_a_gpu_begin_again_where_sources_need_wider_numbers(emulated_kernels):

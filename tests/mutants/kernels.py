@@ -508,7 +508,7 @@ MUTANTS = [
         "semiring/kernels/cpu/sparse/hubs.py",
         "value = plus(kind, value, times(kind, p, x) if mirrored else times(kind, x, p))",
         "value = plus(kind, value, times(kind, x, p))",
-        "tests/test_hubs.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
+        "tests/test_sparse.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
         "Labels are made with the operands of ⊗ in the wrong order.",
     ),
     Mutant(

@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from ...host.types import Function
 from . import generic, vectors
 from .annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from .instructions import Entry, Int, instruction
 from .kinds import Kind, left_size
 from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short_at
 
@@ -46,43 +47,31 @@ def store(typing: Typing, kind: Kind, address: Type, value: Type) -> Intrinsic:
     return types.none(kind, types.intp, kind.scalar), codegen
 
 
-@intrinsic
-def short(typing: Typing, table: Type, k: Type) -> Intrinsic:
-    return types.intp(types.intp, types.intp), lambda c, builder, s, args: short_at(builder, *args)
+@instruction
+def short(builder: Builder, table: Int, k: Int) -> Int:
+    return short_at(builder, table, k)
 
 
-@intrinsic
-def long(typing: Typing, table: Type, k: Type) -> Intrinsic:
+@instruction
+def long(builder: Builder, table: Int, k: Int) -> Int:
     """k-th of the 64-bit integers at `table`."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        pointer = builder.inttoptr(builder.add(args[0], builder.mul(args[1], I64(8))), I64.as_pointer())
-        return builder.load(pointer)
-
-    return types.intp(types.intp, types.intp), codegen
+    pointer = builder.inttoptr(builder.add(table, builder.mul(k, I64(8))), I64.as_pointer())
+    return builder.load(pointer)
 
 
-@intrinsic
-def load_index(typing: Typing, address: Type) -> Intrinsic:
-    return types.intp(types.intp), lambda c, builder, s, args: short_at(builder, args[0], I64(0))
+@instruction
+def load_index(builder: Builder, address: Int) -> Int:
+    return short_at(builder, address, I64(0))
 
 
-@intrinsic
-def store_index(typing: Typing, address: Type, value: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        builder.store(builder.trunc(args[1], I32), builder.inttoptr(args[0], I32.as_pointer())).align = 4
-        return context.get_dummy_value()
-
-    return types.none(types.intp, types.intp), codegen
+@instruction
+def store_index(builder: Builder, address: Int, value: Int) -> None:
+    builder.store(builder.trunc(value, I32), builder.inttoptr(address, I32.as_pointer())).align = 4
 
 
-@intrinsic
-def prefetch(typing: Typing, address: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        vectors.prefetch(builder, args[0])
-        return context.get_dummy_value()
-
-    return types.none(types.intp), codegen
+@instruction
+def prefetch(builder: Builder, address: Int) -> None:
+    vectors.prefetch(builder, address)
 
 
 @intrinsic
@@ -95,23 +84,23 @@ def write(typing: Typing, address: Type, value: Type) -> Intrinsic:
     return types.none(types.intp, value), codegen
 
 
-@intrinsic
-def itemsize(typing: Typing, kind: Kind) -> Intrinsic:
-    return types.intp(kind), lambda context, builder, signature, args: I64(kind.itemsize)
+@instruction
+def itemsize(builder: Builder, kind: Kind) -> Int:
+    return I64(kind.itemsize)
 
 
 #: `left_size` in kernels.
 left_itemsize = part(left_size)
 
 
-@intrinsic
-def tile_rows(typing: Typing, kind: Kind) -> Intrinsic:
-    return types.intp(kind), lambda context, builder, signature, args: I64(kind.tile.rows)
+@instruction
+def tile_rows(builder: Builder, kind: Kind) -> Int:
+    return I64(kind.tile.rows)
 
 
-@intrinsic
-def tile_columns(typing: Typing, kind: Kind) -> Intrinsic:
-    return types.intp(kind), lambda context, builder, signature, args: I64(kind.columns)
+@instruction
+def tile_columns(builder: Builder, kind: Kind) -> Int:
+    return I64(kind.columns)
 
 
 @intrinsic
@@ -130,27 +119,15 @@ def one(typing: Typing, kind: Kind) -> Intrinsic:
     return kind.scalar(kind), codegen
 
 
-@intrinsic
-def plus(typing: Typing, kind: Kind, a: Type, b: Type) -> Intrinsic:
+@instruction(generic=generic.plus)
+def plus(builder: Builder, kind: Kind, a: Entry, b: Entry) -> Entry:
     """a ⊕ b."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if kind.vector:
-            return emit(builder, kind.add, *args[1:])
-        return context.compile_internal(builder, generic.plus(kind), signature, args)
-
-    return kind.scalar(kind, kind.scalar, kind.scalar), codegen
+    return emit(builder, kind.add, a, b)
 
 
-@intrinsic
-def times(typing: Typing, kind: Kind, a: Type, b: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if kind.vector:
-            _, a, b = args
-            return multiply(builder, kind.mul, a, b, scalar_zero(kind))
-        return context.compile_internal(builder, generic.times(kind), signature, args)
-
-    return kind.scalar(kind, kind.scalar, kind.scalar), codegen
+@instruction(generic=generic.times)
+def times(builder: Builder, kind: Kind, a: Entry, b: Entry) -> Entry:
+    return multiply(builder, kind.mul, a, b, scalar_zero(kind))
 
 
 @intrinsic
@@ -165,55 +142,35 @@ def star(typing: Typing, kind: Kind, a: Type) -> Intrinsic:
     return kind.scalar(kind, kind.scalar), codegen
 
 
-@intrinsic
-def row(typing: Typing, kind: Kind, count: Type, c: Type, a: Type, r: Type) -> Intrinsic:
+@instruction(generic=lambda kind: _generic_row(kind))
+def row(builder: Builder, kind: Kind, count: Int, c: Int, a: Entry, r: Int) -> None:
     """C[j] ← C[j] ⊕ a ⊗ R[j] for `count` contiguous entries."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _generic_row(kind), signature, args)
-        _, count, c, a, r = args
-        vectors = builder.sdiv(count, I64(kind.lanes))
-        rest = builder.mul(vectors, I64(kind.lanes))
-        for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
-            v = Vectors(builder, kind, lanes=lanes)
-            factor = v.splat(a)
-            with loop(builder, start, stop) as j:
-                offset = builder.mul(j, I64(lanes * kind.itemsize))
-                here = builder.add(c, offset)
-                v.store(v.step(v.load(here), factor, v.load(builder.add(r, offset))), here)
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp, kind.scalar, types.intp), codegen
+    vectors = builder.sdiv(count, I64(kind.lanes))
+    rest = builder.mul(vectors, I64(kind.lanes))
+    for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
+        v = Vectors(builder, kind, lanes=lanes)
+        factor = v.splat(a)
+        with loop(builder, start, stop) as j:
+            offset = builder.mul(j, I64(lanes * kind.itemsize))
+            here = builder.add(c, offset)
+            v.store(v.step(v.load(here), factor, v.load(builder.add(r, offset))), here)
 
 
-@intrinsic
-def clear(typing: Typing, kind: Kind, count: Type, target: Type) -> Intrinsic:
+@instruction(generic=lambda kind: _clear_generic)
+def clear(builder: Builder, kind: Kind, count: Int, target: Int) -> None:
     """`count` entries ← 0; vector code rounds up to full vectors."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _clear_generic, signature, args)
-        v = Vectors(builder, kind)
-        with loop(builder, I64(0), _in_vectors(builder, kind, args[1])) as j:
-            v.store(v.zero(), builder.add(args[2], builder.mul(j, I64(kind.tile.width))))
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp), codegen
+    v = Vectors(builder, kind)
+    with loop(builder, I64(0), _in_vectors(builder, kind, count)) as j:
+        v.store(v.zero(), builder.add(target, builder.mul(j, I64(kind.tile.width))))
 
 
-@intrinsic
-def copy_vectors(typing: Typing, kind: Kind, count: Type, source: Type, target: Type) -> Intrinsic:
+@instruction
+def copy_vectors(builder: Builder, kind: Kind, count: Int, source: Int, target: Int) -> None:
     """Copy `count` entries, rounded up to full vectors."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        v = Vectors(builder, kind)
-        with loop(builder, I64(0), _in_vectors(builder, kind, args[1])) as j:
-            offset = builder.mul(j, I64(kind.tile.width))
-            v.store(v.load(builder.add(args[2], offset)), builder.add(args[3], offset))
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp, types.intp), codegen
+    v = Vectors(builder, kind)
+    with loop(builder, I64(0), _in_vectors(builder, kind, count)) as j:
+        offset = builder.mul(j, I64(kind.tile.width))
+        v.store(v.load(builder.add(source, offset)), builder.add(target, offset))
 
 
 @intrinsic

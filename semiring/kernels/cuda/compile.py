@@ -12,20 +12,26 @@ import json
 import re
 import struct
 import threading
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, ParamSpec
 
-from ...host.compiling import announce
+from ...algebra.records import Semiring
+from ...host.compiling import about, announce
 from ...host.devices import INSTALL
 from ...host.errors import AlgebraError, DeviceError
 from . import cache, gpu, shipped
 from .cache import Binary, Resources
+from .library import cupy
 
 #: Root of the kernel sources; file names are unique below it.
 KERNELS = Path(__file__).parent
 
 #: C++17, __int128 for saturating 64-bit sums, subnormals preserved (no -ftz), and the report that `resources` parses.
 OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=-v")
+
+P = ParamSpec("P")
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
@@ -98,6 +104,54 @@ def functions(text: str, *, arch: str | None = None, options: tuple[str, ...] = 
         return _module(text, arch or device_arch(device), options, name, device)
 
 
+class Functions(dict[str, Any]):
+    """Functions of a module by entry, each looked up on first use."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self.module = module
+
+    def __missing__(self, entry: str) -> Any:
+        found = self[entry] = self.module.get_function(entry)
+        return found
+
+
+class Unit(Generic[P]):
+    """A translation unit with parameters: called, its text; `functions` of them are loaded once a device."""
+
+    def __init__(
+        self, text: Callable[P, str], name: str, options: tuple[str, ...], prepare: Callable[..., None] | None
+    ) -> None:
+        self._text, self._name, self._options, self._prepare = text, name, options, prepare
+        self._loaded: Callable[..., Functions] = functools.lru_cache(maxsize=256)(self._load)
+
+    def __call__(self, *of: P.args, **named: P.kwargs) -> str:
+        return self._text(*of, **named)
+
+    def functions(self, *of: P.args, **named: P.kwargs) -> Functions:
+        """Functions on the current device by entry, compiled about the semiring and dtype that come first, if any."""
+        return self._loaded(gpu.current(), *of, **named)
+
+    def _load(self, device: int, *of: Any, **named: Any) -> Functions:
+        kind = (of[0].semiring, of[0].dtype) if of and hasattr(of[0], "semiring") else of[:2]
+        known = len(kind) == 2 and isinstance(kind[0], Semiring)
+        with about(f"{kind[0].name} in {kind[1]}") if known else nullcontext():
+            found = Functions(functions(self._text(*of, **named), options=self._options, name=self._name))
+        if self._prepare:
+            self._prepare(found, *of, **named)
+        return found
+
+
+def unit(
+    name: str, *, options: tuple[str, ...] = (), prepare: Callable[..., None] | None = None
+) -> Callable[[Callable[P, str]], Unit[P]]:
+    """Decorator: a function of parameters that returns a text is the `Unit` of a file.
+
+    `prepare(functions, *parameters)`, if any, is called once they are loaded.
+    """
+    return lambda text: Unit(text, name, options, prepare)
+
+
 def allow_shared(function: Any, size: int) -> None:
     """Allow `size` bytes of dynamic shared memory; above 48 KB this is required."""
     from cupy_backends.cuda.api import driver
@@ -135,8 +189,6 @@ def _lock(text: str) -> threading.Lock:
 
 @functools.cache
 def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: int) -> Any:
-    import cupy
-
     binary = shipped.find(text, arch, (*OPTIONS, *options), gpu.driver())
     module = cupy.cuda.function.Module()
     module.load((binary or compile(text, arch, options=options, name=name)).cubin)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...host.devices import INSTALL
 from ...host.errors import DeviceError
+from .library import cuda
 
 #: Row alignment of pitched matrices in bytes, as in `cudaMallocPitch`.
 PITCH = 512
@@ -24,20 +25,18 @@ def current() -> int:
 @cache
 def _runtime() -> Any:
     try:
-        from cupy.cuda import runtime
+        return cuda.runtime
     except ImportError as problem:
         raise DeviceError(f"cuda: matrices on the GPU need CuPy, got {problem}. Use device='cpu'.") from problem
-    return runtime
 
 
 def describe() -> str:
     """The GPU's name, memory, clock and driver; or why there is none."""
     try:
-        import cupy
+        runtime = cuda.runtime
     except ImportError:
         return f"none: CuPy is not installed: {INSTALL}"
     try:
-        runtime = cupy.cuda.runtime
         count = runtime.getDeviceCount()
         found = runtime.getDeviceProperties(0)
         driver = runtime.driverGetVersion()
@@ -59,24 +58,18 @@ def driver() -> int:
 
 @cache
 def capability(device: int) -> tuple[int, int]:
-    import cupy
-
-    major, minor = divmod(int(cupy.cuda.Device(device).compute_capability), 10)
+    major, minor = divmod(int(cuda.Device(device).compute_capability), 10)
     return major, minor
 
 
 @cache
 def multiprocessors(device: int) -> int:
-    from cupy.cuda import runtime
-
-    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
+    return int(cuda.runtime.deviceGetAttribute(cuda.runtime.cudaDevAttrMultiProcessorCount, device))
 
 
 def memory(size: int, *, zeros: int = 0, fill: int | None = None) -> Any:
     """New device memory, the last `zeros` bytes 0, or all `fill`; may be dropped once its users are launched."""
-    from cupy.cuda import alloc
-
-    new = alloc(size)
+    new = cuda.alloc(size)
     if zeros:
         (new + (size - zeros)).memset_async(0, zeros)
     if fill is not None:
@@ -86,26 +79,20 @@ def memory(size: int, *, zeros: int = 0, fill: int | None = None) -> Any:
 
 def number(address: int) -> int:
     """The 32-bit number at a device address; waits for the current stream."""
-    from cupy.cuda import get_current_stream, runtime
-
-    found, stream = np.zeros(1, np.uint32), get_current_stream()
-    runtime.memcpyAsync(found.ctypes.data, address, 4, runtime.memcpyDeviceToHost, stream.ptr)
+    found, stream = np.zeros(1, np.uint32), cuda.get_current_stream()
+    cuda.runtime.memcpyAsync(found.ctypes.data, address, 4, cuda.runtime.memcpyDeviceToHost, stream.ptr)
     stream.synchronize()
     return int(found[0])
 
 
 def copy(to: int, source: int, size: int) -> None:
-    from cupy.cuda import get_current_stream, runtime
-
-    runtime.memcpyAsync(to, source, size, runtime.memcpyDeviceToDevice, get_current_stream().ptr)
+    cuda.runtime.memcpyAsync(to, source, size, cuda.runtime.memcpyDeviceToDevice, cuda.get_current_stream().ptr)
 
 
 def copy_rows(to: int, to_pitch: int, source: int, pitch: int, width: int, rows: int) -> None:
     """Device-to-device copy of `rows` rows of `width` bytes; pitches in bytes."""
-    from cupy.cuda import get_current_stream, runtime
-
-    stream = get_current_stream().ptr
-    runtime.memcpy2DAsync(to, to_pitch, source, pitch, width, rows, runtime.memcpyDeviceToDevice, stream)
+    stream = cuda.get_current_stream().ptr
+    cuda.runtime.memcpy2DAsync(to, to_pitch, source, pitch, width, rows, cuda.runtime.memcpyDeviceToDevice, stream)
 
 
 def count() -> int:
@@ -113,16 +100,12 @@ def count() -> int:
 
 
 def stream() -> Any:
-    from cupy.cuda import Stream
-
-    return Stream(non_blocking=True)
+    return cuda.Stream(non_blocking=True)
 
 
 @contextmanager
 def device_context(device: int, stream: Any = None) -> Iterator[None]:
-    from cupy.cuda import Device
-
-    with Device(device), stream or nullcontext():
+    with cuda.Device(device), stream or nullcontext():
         yield
 
 
@@ -141,9 +124,7 @@ class ConcurrentStream:
     """A high-priority stream, concurrent with the current one; `with queue: …` makes it current, after work so far."""
 
     def __init__(self) -> None:
-        from cupy.cuda import Stream
-
-        self._stream = Stream(non_blocking=True, priority=-1)
+        self._stream = cuda.Stream(non_blocking=True, priority=-1)
 
     def __enter__(self) -> None:
         self._stream.wait_event(recorded())
@@ -153,43 +134,33 @@ class ConcurrentStream:
         self._stream.__exit__(*exception)
 
     def join(self) -> None:
-        from cupy.cuda import get_current_stream
-
-        get_current_stream().wait_event(recorded(self._stream))
+        cuda.get_current_stream().wait_event(recorded(self._stream))
 
 
 def recorded(stream: Any = None) -> Any:
     """Event after all work queued so far on a stream, by default the current one."""
-    from cupy.cuda import Event, get_current_stream
-
-    event = Event(disable_timing=True)
-    event.record(stream or get_current_stream())
+    event = cuda.Event(disable_timing=True)
+    event.record(stream or cuda.get_current_stream())
     return event
 
 
 def follow(events: Iterable[Any]) -> None:
     """Make the current stream wait for events."""
-    from cupy.cuda import get_current_stream
-
-    stream = get_current_stream()
+    stream = cuda.get_current_stream()
     for event in events:
         stream.wait_event(event)
 
 
 def capturing() -> bool:
     """Whether the current stream is being captured into a graph."""
-    from cupy.cuda import get_current_stream, runtime
-
-    return bool(runtime.streamIsCapturing(get_current_stream().ptr))
+    return bool(cuda.runtime.streamIsCapturing(cuda.get_current_stream().ptr))
 
 
 class EventStopwatch:
     """Device time between two events on the current stream."""
 
     def __init__(self) -> None:
-        from cupy.cuda import Event
-
-        self._start, self._end = Event(), Event()
+        self._start, self._end = cuda.Event(), cuda.Event()
         self._start.record()
 
     def stop(self) -> None:
@@ -198,46 +169,39 @@ class EventStopwatch:
     @property
     def seconds(self) -> float:
         """Elapsed time; waits for the second event."""
-        from cupy.cuda import get_elapsed_time
-
         self._end.synchronize()
-        return float(get_elapsed_time(self._start, self._end)) * 1e-3
+        return float(cuda.get_elapsed_time(self._start, self._end)) * 1e-3
 
 
 def energy() -> float | None:
     """Energy of the current card in joules since its driver was loaded; None without NVML."""
     try:
-        import cupy
         import pynvml  # type: ignore[import-not-found, import-untyped, unused-ignore] # available or not, typed or not
 
         pynvml.nvmlInit()
-        card = pynvml.nvmlDeviceGetHandleByPciBusId(cupy.cuda.Device().pci_bus_id.encode())
+        card = pynvml.nvmlDeviceGetHandleByPciBusId(cuda.Device().pci_bus_id.encode())
         return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(card)) * 1e-3
     except Exception:  # no NVML, no counter, no permission: all the same here
         return None
 
 
 def resident(function: Any, threads: int, shared: int = 0) -> int:
-    from cupy.cuda import runtime
     from cupy_backends.cuda.api import driver
 
-    runtime.free(0)  # a new thread has no context before its first runtime call
+    cuda.runtime.free(0)  # a new thread has no context before its first runtime call
     return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared))
 
 
 def resources(function: Any, threads: int, shared: int = 0) -> str:
     """Registers, shared memory and occupancy of a kernel, as text."""
-    from cupy.cuda import Device, runtime
     from cupy_backends.cuda.api import driver
 
     static, spilled, registers = (driver.funcGetAttribute(number, function.ptr) for number in (1, 3, 4))
-    most = runtime.deviceGetAttribute(runtime.cudaDevAttrMaxThreadsPerMultiProcessor, Device().id)
+    most = cuda.runtime.deviceGetAttribute(cuda.runtime.cudaDevAttrMaxThreadsPerMultiProcessor, cuda.Device().id)
     parts = [f"{registers} registers", f"{static + shared} B shared", *([f"{spilled} B spilled"] if spilled else [])]
     return ", ".join([*parts, f"{resident(function, threads, shared) * threads / most:.0%} occupancy"])
 
 
 @cache
 def most_shared(device: int) -> int:
-    from cupy.cuda import runtime
-
-    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device))
+    return int(cuda.runtime.deviceGetAttribute(cuda.runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device))

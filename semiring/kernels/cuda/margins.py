@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...algebra.records import Semiring
 from ...host.types import Array
-from . import algebra, compile, gpu
+from . import algebra, compile
+from .library import cupy
 
 #: Rows per part of a large matrix' column sums; most matrices per launch.
 DEPTH, MOST = 256, 65535
@@ -19,10 +19,8 @@ _BLOCK = (256,)
 
 def margins(A: Array, semiring: Semiring, labels: Array = None) -> np.ndarray:
     """Row sums, then column sums, of (n, n) or (batch, n, n); for log-sum-exp, sums of exponentials."""
-    import cupy
-
     found = cupy.empty((2, *A.shape[:-1]), np.float64)
-    A, names = cupy.ascontiguousarray(A), _functions(A.dtype, semiring, gpu.current())
+    A, names = cupy.ascontiguousarray(A), text.functions(A.dtype, semiring)
     _rows(names, A, labels, found[0], None)
     _columns(names, A, labels, found[1], None)
     host: np.ndarray = found.get()
@@ -31,10 +29,8 @@ def margins(A: Array, semiring: Semiring, labels: Array = None) -> np.ndarray:
 
 def greatest(A: Array, semiring: Semiring, *, columns: bool) -> Callable[[], np.ndarray]:
     """Begin the greatest row (or column) sum of each matrix, shape (batch,); the result, called, waits for it."""
-    import cupy
-
     keys = cupy.zeros(A.size // A.shape[-1] ** 2, np.uint64)
-    A, names = cupy.ascontiguousarray(A), _functions(A.dtype, semiring, gpu.current())
+    A, names = cupy.ascontiguousarray(A), text.functions(A.dtype, semiring)
     (_columns if columns else _rows)(names, A, None, None, keys)
 
     def found() -> np.ndarray:
@@ -53,8 +49,6 @@ def _rows(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: Arr
 
 def _columns(names: dict[str, Any], A: Array, labels: Array, sums: Array, keys: Array) -> None:
     """Launch the column sums; for one large matrix in parts, which are then summed."""
-    import cupy
-
     n = A.shape[-1]
     parts, size, blocks = -(-n // DEPTH) if A.size == n * n else 1, np.int32(n), -(-n // 32)
     between = cupy.empty((parts, n), np.float64) if parts > 1 else None
@@ -77,6 +71,7 @@ def _strips(A: Array, labels: Array, sums: Array, keys: Array) -> Iterator[tuple
         yield min(MOST, count - start), *begin
 
 
+@compile.unit("margins.cu")
 def text(dtype: np.dtype, semiring: Semiring) -> str:
     memory, _, _ = algebra.spelled(dtype)
     double = np.dtype(np.float64)
@@ -94,9 +89,3 @@ __device__ inline double nothing() {{ return {nothing}; }}
 constexpr double order = {semiring.order};
 """
     return compile.source("margins.cu", prelude)
-
-
-@cache
-def _functions(dtype: np.dtype, semiring: Semiring, device: int) -> dict[str, Any]:
-    module = compile.functions(text(dtype, semiring), name="margins.cu")
-    return {name: module.get_function(name) for name in ("rows", "columns", "total")}

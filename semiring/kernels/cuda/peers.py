@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...host.types import Array
 from . import gpu
+from .library import cuda, cupy
 
 
 class Sent(NamedTuple):
@@ -24,16 +25,15 @@ def send(memory: Array) -> Sent:
 
 def receive(memory: Array, sent: Sent) -> Any:
     """memory ← what another device sent, on the current stream; returns the event after the read."""
-    import cupy
-    from cupy.cuda import runtime
-
     here, stream = gpu.current(), cupy.cuda.get_current_stream()
     stream.wait_event(sent.ready)
     if here == sent.device:
         gpu.copy(memory.data.ptr, sent.memory.data.ptr, memory.nbytes)
     else:
         _enable_access(here, sent.device)
-        runtime.memcpyPeerAsync(memory.data.ptr, here, sent.memory.data.ptr, sent.device, memory.nbytes, stream.ptr)
+        cuda.runtime.memcpyPeerAsync(
+            memory.data.ptr, here, sent.memory.data.ptr, sent.device, memory.nbytes, stream.ptr
+        )
     return gpu.recorded()
 
 
@@ -43,11 +43,9 @@ def wait(events: list[Any]) -> None:
 
 @cache
 def _enable_access(here: int, peer: int) -> None:
-    from cupy.cuda import runtime
-
-    if runtime.deviceCanAccessPeer(here, peer):
+    if cuda.runtime.deviceCanAccessPeer(here, peer):
         try:
-            runtime.deviceEnablePeerAccess(peer)
-        except runtime.CUDARuntimeError as error:
+            cuda.runtime.deviceEnablePeerAccess(peer)
+        except cuda.runtime.CUDARuntimeError as error:
             if "AlreadyEnabled" not in str(error):
                 raise

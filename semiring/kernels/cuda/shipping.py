@@ -80,7 +80,7 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     for semiring, dtype, nonnegative in _kinds(SPARSE):
         form, sizes = searches.Form(semiring, dtype, dtype), searches.Shape.of(dtype.itemsize, arch)
         for other in (form, replace(form, compared=True), replace(form, resumed=True)):
-            yield other.text(sizes), arch, ()
+            yield searches.text(other, sizes), arch, ()
         yield thinning.text(thinning.form_of(semiring, dtype)), arch, ()
         yield levels.text(levels.form_of(semiring, dtype)), arch, ()
         shape = sweep.Shape.of(dtype.itemsize, arch)

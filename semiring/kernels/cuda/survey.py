@@ -12,6 +12,7 @@ import numpy as np
 from ...algebra.dtypes import SCALARS
 from ...host.types import Array
 from . import algebra, compile, gpu
+from .library import cuda, cupy
 
 
 class Seen(NamedTuple):
@@ -35,8 +36,6 @@ def survey(arrays: Sequence[Array], zero: np.generic) -> Callable[[], list[Seen]
 
     Passes are launched at once. Call the result, once, to wait for the facts, before this thread launches others.
     """
-    import cupy
-
     device = gpu.current()
     contiguous = [A if A.flags.c_contiguous else cupy.ascontiguousarray(A) for A in arrays]
     function, record = _function(contiguous[0].dtype, zero.item(), device)
@@ -88,13 +87,11 @@ def _scratch(device: int, stream: int) -> Scratch:
     cached: dict[tuple[int, int], Scratch] = _own.__dict__.setdefault("scratch", {})
     found = cached.get((device, stream))
     if found is None:
-        from cupy.cuda import Event, alloc_pinned_memory
-
         size = TOGETHER * BLOCKS * RECORD
-        pinned, memory = alloc_pinned_memory(ARRAYS * RECORD), gpu.memory(size + 16, zeros=16)
+        pinned, memory = cuda.alloc_pinned_memory(ARRAYS * RECORD), gpu.memory(size + 16, zeros=16)
         host, done = np.frombuffer(pinned, np.uint8, ARRAYS * RECORD), memory.ptr + size
         found = cached[device, stream] = Scratch(
-            host, pinned.ptr, memory.ptr, done, Event(disable_timing=True), (pinned, memory)
+            host, pinned.ptr, memory.ptr, done, cuda.Event(disable_timing=True), (pinned, memory)
         )
     return found
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...host.types import Array
 from . import gpu
+from .library import cuda, cupy
 
 #: Buffer bytes, number of buffers, and least array bytes.
 PIECE, RING, LARGE = 32 << 20, 4, 32 << 20
@@ -31,8 +32,6 @@ _LOCKS: dict[int, Lock] = {}  # one transfer at a time per device's ring
 
 def upload(array: np.ndarray, dtype: np.dtype) -> Any:
     """A NumPy array of any strides and byte order as a new CuPy array of `dtype`, on the caller's stream."""
-    import cupy
-
     plain = array.dtype == dtype and array.dtype.isnative
     source = _lines(array) if plain and array.nbytes >= LARGE else None
     if source is None:
@@ -53,8 +52,6 @@ def upload(array: np.ndarray, dtype: np.dtype) -> Any:
 
 def download(matrix: Array, out: np.ndarray) -> np.ndarray:
     """Copy a CuPy array into a NumPy array of its shape; blocking."""
-    import cupy
-
     plain = out.dtype == matrix.dtype and out.dtype.isnative and matrix.flags.c_contiguous
     target = _lines(out) if plain and out.nbytes >= LARGE else None
     if target is None:
@@ -100,8 +97,6 @@ def wait(event: Any) -> None:
 
 
 def synchronize() -> None:
-    import cupy
-
     events: dict[int, Any] = _own.__dict__.setdefault("events", {})
     device = gpu.current()
     event = events.get(device)
@@ -159,15 +154,11 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def _send(to: int, source: int, size: int, stream: Any) -> None:
-    from cupy.cuda import runtime
-
-    runtime.memcpyAsync(to, source, size, runtime.memcpyHostToDevice, stream.ptr)
+    cuda.runtime.memcpyAsync(to, source, size, cuda.runtime.memcpyHostToDevice, stream.ptr)
 
 
 def _fetch(to: int, source: int, size: int, stream: Any) -> None:
-    from cupy.cuda import runtime
-
-    runtime.memcpyAsync(to, source, size, runtime.memcpyDeviceToHost, stream.ptr)
+    cuda.runtime.memcpyAsync(to, source, size, cuda.runtime.memcpyDeviceToHost, stream.ptr)
 
 
 def _threads() -> int:
@@ -187,8 +178,6 @@ def _aside() -> ThreadPoolExecutor:
 @cache
 def _ring(device: int, size: int) -> list[tuple[Any, np.ndarray, Any]]:
     """A device's pinned buffers, each with its bytes and an event; reused across transfers."""
-    import cupy
-
     made = []
     for _ in range(RING):
         buffer = cupy.cuda.alloc_pinned_memory(size)

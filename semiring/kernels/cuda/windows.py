@@ -18,6 +18,7 @@ from ...host.types import Array
 from ...stores.tiles.windows import READERS, HostWindowIO, InArray, SlowMatrix, WindowIO
 from ..contract import Backend
 from . import gpu, transfer
+from .library import cuda, cupy
 
 #: Bytes of a pinned buffer, if the matrix itself is not pinned.
 BUFFER = 64 << 20
@@ -40,26 +41,22 @@ class Pinned:
 
     @classmethod
     def of(cls, array: np.ndarray) -> Pinned | None:
-        from cupy.cuda import runtime
-
         if not array.flags.writeable or array.strides[1] != array.itemsize or array.strides[0] < 0:
             return None
         address = array.ctypes.data
         size = (len(array) - 1) * array.strides[0] + array.shape[1] * array.itemsize
         try:
-            if runtime.pointerGetAttributes(address).type == 1:  # already pinned
+            if cuda.runtime.pointerGetAttributes(address).type == 1:  # already pinned
                 return cls(array, registered=False)
-            runtime.hostRegister(address, size, 1)  # for every device's context
-        except runtime.CUDARuntimeError:  # a limit, or file-backed memory
+            cuda.runtime.hostRegister(address, size, 1)  # for every device's context
+        except cuda.runtime.CUDARuntimeError:  # a limit, or file-backed memory
             return None
         return cls(array, registered=True)
 
     def release(self) -> None:
-        from cupy.cuda import runtime
-
         if self._registered:
             self._registered = False
-            runtime.hostUnregister(self.array.ctypes.data)
+            cuda.runtime.hostUnregister(self.array.ctypes.data)
 
 
 class PinnedWindowIO(WindowIO):
@@ -128,8 +125,6 @@ class StagedWindowIO(HostWindowIO):
         self._record(rows, columns, buffer, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, round))
 
     def _filled(self, dependencies: list[Future[Any]], used: Any, X: Array, rows: slice, columns: slice) -> Any:
-        import cupy
-
         for write in dependencies:
             write.result()
         with cupy.cuda.Device(self._device):
@@ -144,8 +139,6 @@ class StagedWindowIO(HostWindowIO):
             return gpu.recorded(self._in)
 
     def _write(self, computed: Any, X: Array, rows: slice, columns: slice, round: int) -> None:
-        import cupy
-
         with cupy.cuda.Device(self._device):
             for part in self._parts(rows, X, self.slow.block[0]):
                 with self._buffer("out", X) as (buffer, array, event):
@@ -165,8 +158,6 @@ class StagedWindowIO(HostWindowIO):
 
     @contextmanager
     def _buffer(self, direction: str, X: Array) -> Iterator[tuple[Any, np.ndarray, Any]]:
-        import cupy
-
         needed = max(BUFFER, min(self.slow.block[0], len(X)) * X.shape[1] * X.itemsize)
         with _LOCK:
             queue = self._buffers.get(direction)
@@ -193,9 +184,7 @@ _LOCK = threading.Lock()
 
 def _copy(target: int, target_pitch: int, source: int, pitch: int, X: Array, kind: int, stream: Any) -> None:
     """Copy rows of X from the host (1) or to it (2), on a stream."""
-    from cupy.cuda import runtime
-
     if X.size:
         width = X.shape[1] * X.itemsize
         pitches = max(target_pitch, width), max(pitch, width)
-        runtime.memcpy2DAsync(target, pitches[0], source, pitches[1], width, len(X), kind, stream.ptr)
+        cuda.runtime.memcpy2DAsync(target, pitches[0], source, pitches[1], width, len(X), kind, stream.ptr)

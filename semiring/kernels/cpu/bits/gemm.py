@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.extending import intrinsic
 
-from ..annotations import Builder, Intrinsic, Type, Typing, Value
+from ..annotations import Builder, Value
 from ..compile import inner, kernel
+from ..instructions import Int, instruction
 from ..vectors import shuffle
 from .planes import (
     INDICES,
@@ -37,7 +37,6 @@ from .vectors import (
     TABLE,
     any_word,
     clear,
-    code,
     load,
     look_up,
     splat,
@@ -52,84 +51,76 @@ HALF = 4  # words of k whose tables (22 KB) fit the L1 cache
 COLUMN = 64 * DEPTH * 8 + 64  # column stride of B in bytes; a power of two would cause cache conflicts
 
 
-@intrinsic
-def build_tables(context: Typing, rows: Type, tables: Type) -> Intrinsic:
+@instruction
+def build_tables(b: Builder, rows: Int, tables: Int) -> None:
     """One word of each of 64 rows of B → tables: entry x of table (g, j) is ⋁ of byte j of the rows in bit set x."""
+    half = INDEX // 2
+    combinations = 1 << half
+    vector = ir.VectorType(I64, combinations)
 
-    def emit(b: Builder, rows: Value, tables: Value) -> None:
-        half = INDEX // 2
-        combinations = 1 << half
-        vector = ir.VectorType(I64, combinations)
+    def disjunctions(bits: list[int]) -> Value:
+        """Words e[x] = ⋁ of the rows k whose bit in x is set, for the 2^half values of x; as bytes 8x + j."""
+        total = ir.Constant(vector, [0] * combinations)
+        for s, k in enumerate(bits):
+            row = load(b, rows, I64, 8 * k)
+            chosen = ir.Constant(vector, [-(x >> s & 1) for x in range(combinations)])
+            total = b.or_(total, b.and_(splat(b, row, combinations), chosen))
+        return b.bitcast(total, ir.VectorType(I8, 8 * combinations))
 
-        def disjunctions(bits: list[int]) -> Value:
-            """Words e[x] = ⋁ of the rows k whose bit in x is set, for the 2^half values of x; as bytes 8x + j."""
-            total = ir.Constant(vector, [0] * combinations)
-            for s, k in enumerate(bits):
-                row = load(b, rows, I64, 8 * k)
-                chosen = ir.Constant(vector, [-(x >> s & 1) for x in range(combinations)])
-                total = b.or_(total, b.and_(splat(b, row, combinations), chosen))
-            return b.bitcast(total, ir.VectorType(I8, 8 * combinations))
-
-        for g, bits in enumerate(BITS):
-            low, high = disjunctions(bits[:half]), disjunctions(bits[half:])
-            for j in range(8):
-                by_low = shuffle(b, low, low, [8 * (x % combinations) + j for x in range(TABLE)])
-                by_high = shuffle(b, high, high, [8 * (x // combinations) + j for x in range(TABLE)])
-                store(b, b.or_(by_low, by_high), tables, TABLE * (8 * g + j))
-
-    return code(emit, 2)
+    for g, bits in enumerate(BITS):
+        low, high = disjunctions(bits[:half]), disjunctions(bits[half:])
+        for j in range(8):
+            by_low = shuffle(b, low, low, [8 * (x % combinations) + j for x in range(TABLE)])
+            by_high = shuffle(b, high, high, [8 * (x // combinations) + j for x in range(TABLE)])
+            store(b, b.or_(by_low, by_high), tables, TABLE * (8 * g + j))
 
 
-@intrinsic
-def accumulate(context: Typing, planes: Type, indices: Type, tables: Type, mask: Type) -> Intrinsic:
+@instruction
+def accumulate(b: Builder, planes: Int, indices: Int, tables: Int, mask: Int) -> None:
     """C ← C ∨ A ∧ B, `ROWS_AT_ONCE` × `COLUMNS_AT_ONCE` bytes of planes, over the words of k in `mask`."""
+    lane, table = ir.VectorType(I8, LANES), ir.VectorType(I8, TABLE)
+    rows, columns = range(ROWS_AT_ONCE // LANES), range(COLUMNS_AT_ONCE)
+    first = {(r, j): load(b, planes, lane, STRIP * j + LANES * r) for j in columns for r in rows}
+    entry, loop, done = b.block, b.append_basic_block("k"), b.append_basic_block("done")
+    b.branch(loop)
 
-    def emit(b: Builder, planes: Value, indices: Value, tables: Value, mask: Value) -> None:
-        lane, table = ir.VectorType(I8, LANES), ir.VectorType(I8, TABLE)
-        rows, columns = range(ROWS_AT_ONCE // LANES), range(COLUMNS_AT_ONCE)
-        first = {(r, j): load(b, planes, lane, STRIP * j + LANES * r) for j in columns for r in rows}
-        entry, loop, done = b.block, b.append_basic_block("k"), b.append_basic_block("done")
-        b.branch(loop)
+    b.position_at_end(loop)
+    left = b.phi(I64)
+    left.add_incoming(mask, entry)
+    c = {position: b.phi(lane) for position in first}
+    for position, phi in c.items():
+        phi.add_incoming(first[position], entry)
+    k = b.cttz(left, I1(1))
+    index_at, table_at = b.add(indices, b.mul(k, I64(INDICES))), b.add(tables, b.mul(k, I64(TABLES)))
 
-        b.position_at_end(loop)
-        left = b.phi(I64)
-        left.add_incoming(mask, entry)
-        c = {position: b.phi(lane) for position in first}
-        for position, phi in c.items():
-            phi.add_incoming(first[position], entry)
-        k = b.cttz(left, I1(1))
-        index_at, table_at = b.add(indices, b.mul(k, I64(INDICES))), b.add(tables, b.mul(k, I64(TABLES)))
+    def chosen(g: int) -> dict[tuple[int, int], Value]:
+        index = [load(b, index_at, lane, STRIP * g + LANES * r) for r in rows]
+        found = {}
+        for j in columns:
+            entries = load(b, table_at, table, TABLE * (8 * g + j))
+            if TABLE < LANES:  # `pshufb` looks up within each 16 bytes
+                entries = shuffle(b, entries, entries, [x % TABLE for x in range(LANES)])
+            for r in rows:
+                found[r, j] = look_up(b, entries, index[r])
+        return found
 
-        def chosen(g: int) -> dict[tuple[int, int], Value]:
-            index = [load(b, index_at, lane, STRIP * g + LANES * r) for r in rows]
-            found = {}
-            for j in columns:
-                entries = load(b, table_at, table, TABLE * (8 * g + j))
-                if TABLE < LANES:  # `pshufb` looks up within each 16 bytes
-                    entries = shuffle(b, entries, entries, [x % TABLE for x in range(LANES)])
-                for r in rows:
-                    found[r, j] = look_up(b, entries, index[r])
-            return found
+    total: dict[tuple[int, int], Any] = dict(c)
+    for g in range(0, GROUPS, 2):  # two look-ups, one three-way or
+        one = chosen(g)
+        if g + 1 < GROUPS:
+            two = chosen(g + 1)
+            one = {position: b.or_(one[position], two[position]) for position in one}
+        total = {position: b.or_(total[position], one[position]) for position in total}
 
-        total: dict[tuple[int, int], Any] = dict(c)
-        for g in range(0, GROUPS, 2):  # two look-ups, one three-way or
-            one = chosen(g)
-            if g + 1 < GROUPS:
-                two = chosen(g + 1)
-                one = {position: b.or_(one[position], two[position]) for position in one}
-            total = {position: b.or_(total[position], one[position]) for position in total}
+    rest = b.and_(left, b.sub(left, I64(1)))
+    left.add_incoming(rest, b.block)
+    for position, phi in c.items():
+        phi.add_incoming(total[position], b.block)
+    b.cbranch(b.icmp_unsigned("!=", rest, I64(0)), loop, done)
 
-        rest = b.and_(left, b.sub(left, I64(1)))
-        left.add_incoming(rest, b.block)
-        for position, phi in c.items():
-            phi.add_incoming(total[position], b.block)
-        b.cbranch(b.icmp_unsigned("!=", rest, I64(0)), loop, done)
-
-        b.position_at_end(done)
-        for (r, j), value in total.items():
-            store(b, value, planes, STRIP * j + LANES * r)
-
-    return code(emit, 4)
+    b.position_at_end(done)
+    for (r, j), value in total.items():
+        store(b, value, planes, STRIP * j + LANES * r)
 
 
 @inner

@@ -8,12 +8,12 @@ count rows and words, k the rows of B (bits of a row of A).
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.extending import intrinsic
 
-from ..annotations import Builder, Intrinsic, Type, Typing, Value
+from ..annotations import Builder
 from ..compile import kernel
+from ..instructions import Int, instruction
 from .planes import copy_words
-from .vectors import I8, I64, clear, code, load, store, words_at
+from .vectors import I8, I64, clear, load, store, words_at
 
 WORDS = 16  # words of a row of B per table
 WIDTH = 8 * WORDS
@@ -21,36 +21,28 @@ TABLE = 16 * WIDTH
 DEPTH = 8  # words of A at a time, a cache line
 
 
-@intrinsic
-def build_table(context: Typing, rows: Type, table: Type) -> Intrinsic:
+@instruction
+def build_table(b: Builder, rows: Int, table: Int) -> None:
     """Four rows of B → table: entry x is ⋁ of the rows in bit set x."""
-
-    def emit(b: Builder, rows: Value, table: Value) -> None:
-        vector = ir.VectorType(I8, WIDTH)
-        entries = [ir.Constant(vector, [0] * WIDTH)]
-        for i in range(4):
-            row = load(b, rows, vector, WIDTH * i)
-            entries += [b.or_(row, entry) for entry in entries]
-        for x, entry in enumerate(entries):
-            store(b, entry, table, WIDTH * x)
-
-    return code(emit, 2)
+    vector = ir.VectorType(I8, WIDTH)
+    entries = [ir.Constant(vector, [0] * WIDTH)]
+    for i in range(4):
+        row = load(b, rows, vector, WIDTH * i)
+        entries += [b.or_(row, entry) for entry in entries]
+    for x, entry in enumerate(entries):
+        store(b, entry, table, WIDTH * x)
 
 
-@intrinsic
-def unite(context: Typing, c: Type, word: Type, tables: Type) -> Intrinsic:
+@instruction
+def unite(b: Builder, c: Int, word: Int, tables: Int) -> None:
     """C ← C ∨ the table entries chosen by the 16 nibbles of a word of A."""
-
-    def emit(b: Builder, c: Value, word: Value, tables: Value) -> None:
-        vector, shift = ir.VectorType(I64, WORDS), WIDTH.bit_length() - 1
-        total = load(b, c, vector)
-        for g in range(16):
-            by = 4 * g - shift
-            offset = b.and_(b.lshr(word, I64(by)) if by >= 0 else b.shl(word, I64(-by)), I64(15 << shift))
-            total = b.or_(total, load(b, b.add(tables, offset), vector, TABLE * g))
-        store(b, total, c)
-
-    return code(emit, 3)
+    vector, shift = ir.VectorType(I64, WORDS), WIDTH.bit_length() - 1
+    total = load(b, c, vector)
+    for g in range(16):
+        by = 4 * g - shift
+        offset = b.and_(b.lshr(word, I64(by)) if by >= 0 else b.shl(word, I64(-by)), I64(15 << shift))
+        total = b.or_(total, load(b, b.add(tables, offset), vector, TABLE * g))
+    store(b, total, c)
 
 
 @kernel

@@ -8,11 +8,9 @@ n words.
 
 from __future__ import annotations
 
-from numba import types
-from numba.extending import intrinsic
-
-from ..annotations import Builder, Intrinsic, Type, Typing, Value
+from ..annotations import Builder, Value
 from ..compile import inner, kernel
+from ..instructions import Int, instruction
 from .vectors import (
     BYTES,
     GROUPS,
@@ -21,7 +19,6 @@ from .vectors import (
     WORDS,
     any_bit,
     clear,
-    code,
     copy,
     load,
     shift_right,
@@ -35,40 +32,28 @@ STRIP = 128  # rows of C whose planes are contiguous
 INDICES, PLANES = GROUPS * STRIP, 8 * STRIP  # bytes a word in each layout
 
 
-@intrinsic
-def spread(context: Typing, source: Type, stride: Type, target: Type, pitch: Type) -> Intrinsic:
+@instruction
+def spread(b: Builder, source: Int, stride: Int, target: Int, pitch: Int) -> None:
     """8 rows of 8 words → 8 registers, one a word, `pitch` bytes apart: byte q of row r at 8q + r."""
-
-    def emit(b: Builder, source: Value, stride: Value, target: Value, pitch: Value) -> None:
-        rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
-        for w, word in enumerate(transpose_words(b, rows)):
-            store(b, transpose_bytes(b, word), b.add(target, b.mul(pitch, I64(w))))
-
-    return code(emit, 4)
+    rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
+    for w, word in enumerate(transpose_words(b, rows)):
+        store(b, transpose_bytes(b, word), b.add(target, b.mul(pitch, I64(w))))
 
 
-@intrinsic
-def collect(context: Typing, source: Type, pitch: Type, target: Type, stride: Type) -> Intrinsic:
+@instruction
+def collect(b: Builder, source: Int, pitch: Int, target: Int, stride: Int) -> None:
     """Inverse of `spread`: 8 registers `pitch` bytes apart → 8 rows of 8 words."""
-
-    def emit(b: Builder, source: Value, pitch: Value, target: Value, stride: Value) -> None:
-        words = [transpose_bytes(b, load(b, b.add(source, b.mul(pitch, I64(w))), WORDS)) for w in range(8)]
-        for r, row in enumerate(transpose_words(b, words)):
-            store(b, row, b.add(target, b.mul(stride, I64(r))))
-
-    return code(emit, 4)
+    words = [transpose_bytes(b, load(b, b.add(source, b.mul(pitch, I64(w))), WORDS)) for w in range(8)]
+    for r, row in enumerate(transpose_words(b, words)):
+        store(b, row, b.add(target, b.mul(stride, I64(r))))
 
 
-@intrinsic
-def exchange(context: Typing, source: Type, stride: Type, target: Type, pitch: Type) -> Intrinsic:
+@instruction
+def exchange(b: Builder, source: Int, stride: Int, target: Int, pitch: Int) -> None:
     """Transpose 8 × 8 words: spread registers of one word (8 rows each) ↔ its planes (64 rows each)."""
-
-    def emit(b: Builder, source: Value, stride: Value, target: Value, pitch: Value) -> None:
-        rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
-        for w, word in enumerate(transpose_words(b, rows)):
-            store(b, word, b.add(target, b.mul(pitch, I64(w))))
-
-    return code(emit, 4)
+    rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
+    for w, word in enumerate(transpose_words(b, rows)):
+        store(b, word, b.add(target, b.mul(pitch, I64(w))))
 
 
 def store_indices(b: Builder, words: list[Value], indices: Value) -> Value:
@@ -89,33 +74,23 @@ def store_indices(b: Builder, words: list[Value], indices: Value) -> Value:
     return any_bit(b, union(b, words))
 
 
-@intrinsic
-def exchange_indices(context: Typing, source: Type, indices: Type) -> Intrinsic:
+@instruction
+def exchange_indices(b: Builder, source: Int, indices: Int) -> Int:
     """`exchange` 64 rows of one word of A straight into indices; returns whether any bit is set."""
-
-    def emit(b: Builder, source: Value, indices: Value) -> Value:
-        words = transpose_words(b, [load(b, source, WORDS, 64 * r) for r in range(8)])
-        return store_indices(b, words, indices)
-
-    return code(emit, 2, types.int64)
+    words = transpose_words(b, [load(b, source, WORDS, 64 * r) for r in range(8)])
+    return store_indices(b, words, indices)
 
 
-@intrinsic
-def plane_indices(context: Typing, planes: Type, indices: Type) -> Intrinsic:
-    def emit(b: Builder, planes: Value, indices: Value) -> Value:
-        return store_indices(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)], indices)
-
-    return code(emit, 2, types.int64)
+@instruction
+def plane_indices(b: Builder, planes: Int, indices: Int) -> Int:
+    return store_indices(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)], indices)
 
 
-@intrinsic
-def plane_column(context: Typing, planes: Type, column: Type) -> Intrinsic:
-    def emit(b: Builder, planes: Value, column: Value) -> None:
-        registers = transpose_words(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)])
-        for a, rows in enumerate(registers):
-            store(b, transpose_bytes(b, rows), column, 64 * a)
-
-    return code(emit, 2)
+@instruction
+def plane_column(b: Builder, planes: Int, column: Int) -> None:
+    registers = transpose_words(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)])
+    for a, rows in enumerate(registers):
+        store(b, transpose_bytes(b, rows), column, 64 * a)
 
 
 @kernel

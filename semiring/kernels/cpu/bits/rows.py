@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from ..annotations import Builder, Intrinsic, Type, Typing, Value
+from ..annotations import Builder
 from ..compile import inner, kernel
+from ..instructions import Int, instruction
 from .planes import copy_words, exchange, spread_rows
-from .vectors import BYTES, I1, I64, byte_at, clear, code, load, store, words_at
+from .vectors import BYTES, I1, I64, byte_at, clear, load, store, words_at
 
 #: Workspace of `transpose_rows` and `count_columns`.
 TRANSPOSE_BYTES = 32768 + 5120
 
 
-@intrinsic
-def pack_word(context: Typing, source: Type) -> Intrinsic:
-    def emit(b: Builder, source: Value) -> Value:
-        return b.bitcast(b.icmp_unsigned("!=", load(b, source, BYTES), ir.Constant(BYTES, [0] * 64)), I64)
-
-    return code(emit, 1, types.int64)
+@instruction
+def pack_word(b: Builder, source: Int) -> Int:
+    return b.bitcast(b.icmp_unsigned("!=", load(b, source, BYTES), ir.Constant(BYTES, [0] * 64)), I64)
 
 
-@intrinsic
-def unpack_word(context: Typing, word: Type, target: Type) -> Intrinsic:
-    def emit(b: Builder, word: Value, target: Value) -> None:
-        store(b, b.zext(b.bitcast(word, ir.VectorType(I1, 64)), BYTES), target)
-
-    return code(emit, 2)
+@instruction
+def unpack_word(b: Builder, word: Int, target: Int) -> None:
+    store(b, b.zext(b.bitcast(word, ir.VectorType(I1, 64)), BYTES), target)
 
 
-@intrinsic
-def byte_columns(context: Typing, plane: Type, target: Type, stride: Type) -> Intrinsic:
+@instruction
+def byte_columns(b: Builder, plane: Int, target: Int, stride: Int) -> None:
     """64 bytes → 8 words: bit i of word s is bit s of byte i."""
-
-    def emit(b: Builder, plane: Value, target: Value, stride: Value) -> None:
-        x = load(b, plane, BYTES)
-        for s in range(8):
-            bit = b.and_(x, ir.Constant(BYTES, [1 << s] * 64))
-            word = b.bitcast(b.icmp_unsigned("!=", bit, ir.Constant(BYTES, [0] * 64)), I64)
-            store(b, word, b.add(target, b.mul(stride, I64(s))))
-
-    return code(emit, 3)
+    x = load(b, plane, BYTES)
+    for s in range(8):
+        bit = b.and_(x, ir.Constant(BYTES, [1 << s] * 64))
+        word = b.bitcast(b.icmp_unsigned("!=", bit, ir.Constant(BYTES, [0] * 64)), I64)
+        store(b, word, b.add(target, b.mul(stride, I64(s))))
 
 
-@intrinsic
-def count_word(context: Typing, word: Type) -> Intrinsic:
-    def emit(b: Builder, word: Value) -> Value:
-        return b.ctpop(word)
-
-    return code(emit, 1, types.int64)
+@instruction
+def count_word(b: Builder, word: Int) -> Int:
+    return b.ctpop(word)
 
 
 @kernel

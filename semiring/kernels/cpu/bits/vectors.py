@@ -8,9 +8,6 @@ looks up 64 rows at once: 6 × 8 × 64 = 3072 and-or pairs an instruction, again
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -18,6 +15,7 @@ from numba.extending import intrinsic
 
 from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..features import arm, features
+from ..instructions import Int, instruction
 from ..vectors import shuffle
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
@@ -122,16 +120,6 @@ def look_up(b: Builder, table: Value, index: Value) -> Value:
     return found
 
 
-def code(emit: Callable[..., Any], arguments: int, returns: Any = types.void) -> Any:
-    """Wrap `emit(builder, *integers)` as a numba intrinsic's (signature, generator)."""
-
-    def generate(context: Context, builder: Builder, signature: Signature, values: Values) -> Value:
-        result = emit(builder, *values)
-        return context.get_dummy_value() if result is None else result
-
-    return returns(*[types.int64] * arguments), generate
-
-
 @intrinsic
 def words_at(context: Typing, address: Type) -> Intrinsic:
     def generate(context: Context, b: Builder, signature: Signature, values: Values) -> Value:
@@ -148,25 +136,16 @@ def byte_at(context: Typing, address: Type) -> Intrinsic:
     return types.CPointer(types.uint8)(types.int64), generate
 
 
-@intrinsic
-def copy(context: Typing, source: Type, target: Type, size: Type) -> Intrinsic:
-    def emit(b: Builder, source: Value, target: Value, size: Value) -> None:
-        cgutils.raw_memcpy(b, pointer(b, target, I8), pointer(b, source, I8), size, 1)
-
-    return code(emit, 3)
+@instruction
+def copy(b: Builder, source: Int, target: Int, size: Int) -> None:
+    cgutils.raw_memcpy(b, pointer(b, target, I8), pointer(b, source, I8), size, 1)
 
 
-@intrinsic
-def clear(context: Typing, target: Type, size: Type) -> Intrinsic:
-    def emit(b: Builder, target: Value, size: Value) -> None:
-        cgutils.memset(b, pointer(b, target, I8), size, 0)
-
-    return code(emit, 2)
+@instruction
+def clear(b: Builder, target: Int, size: Int) -> None:
+    cgutils.memset(b, pointer(b, target, I8), size, 0)
 
 
-@intrinsic
-def any_word(context: Typing, address: Type) -> Intrinsic:
-    def emit(b: Builder, address: Value) -> Value:
-        return any_bit(b, union(b, [load(b, address, WORDS, 64 * k) for k in range(8)]))
-
-    return code(emit, 1, types.int64)
+@instruction
+def any_word(b: Builder, address: Int) -> Int:
+    return any_bit(b, union(b, [load(b, address, WORDS, 64 * k) for k in range(8)]))

@@ -12,10 +12,10 @@ import math
 from collections.abc import Iterator
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import cgutils
 
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Builder, Value
+from ..instructions import Flag, Int, instruction
 from ..intrinsics import itemsize, kernel, load, store_index
 from ..kinds import Kind
 from ..logarithm import Functions
@@ -43,51 +43,38 @@ def _entries(builder: Builder, kind: Kind, count: Value, x: Value) -> Iterator[t
             yield Vectors(builder, kind, lanes=lanes), builder.add(x, builder.mul(j, I64(lanes * kind.itemsize)))
 
 
-@intrinsic
-def _exponentiate(typing: Typing, kind: Kind, count: Type, x: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        for v, here in _entries(builder, kind, *args[1:]):
-            f, entry = Functions(builder, v.type), v.load(here)
-            least, most = f.constant(f.form.smallest), f.constant(-f.form.smallest)
-            below, above = builder.fcmp_ordered("<", entry, least), builder.fcmp_ordered(">", entry, most)
-            power = f.exponential(builder.select(below, least, builder.select(above, most, entry)))
-            power = builder.select(above, f.constant(math.inf), power)
-            v.store(builder.select(below, f.constant(0.0), power), here)
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp), codegen
+@instruction
+def _exponentiate(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
+    for v, here in _entries(builder, kind, count, x):
+        f, entry = Functions(builder, v.type), v.load(here)
+        least, most = f.constant(f.form.smallest), f.constant(-f.form.smallest)
+        below, above = builder.fcmp_ordered("<", entry, least), builder.fcmp_ordered(">", entry, most)
+        power = f.exponential(builder.select(below, least, builder.select(above, most, entry)))
+        power = builder.select(above, f.constant(math.inf), power)
+        v.store(builder.select(below, f.constant(0.0), power), here)
 
 
-@intrinsic
-def _take_logarithms(typing: Typing, kind: Kind, count: Type, x: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        for v, here in _entries(builder, kind, *args[1:]):
-            f = Functions(builder, v.type)
-            v.store(builder.fadd(*f.logarithm(v.load(here))), here)
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp), codegen
+@instruction
+def _take_logarithms(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
+    for v, here in _entries(builder, kind, count, x):
+        f = Functions(builder, v.type)
+        v.store(builder.fadd(*f.logarithm(v.load(here))), here)
 
 
-@intrinsic
-def _exact(typing: Typing, kind: Kind, n: Type, x: Type) -> Intrinsic:
+@instruction
+def _exact(builder: Builder, kind: Kind, n: Int, x: Int) -> Flag:
     """Whether all n² entries lie within the bounds above."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, n, x = args
-        count, outside = builder.mul(n, n), cgutils.alloca_once_value(builder, ir.IntType(1)(0))
-        for v, here in _entries(builder, kind, count, x):
-            f, entry = Functions(builder, v.type), v.load(here)
-            high, element = _HIGH[f.form.bits], v.plain.element
-            least = element(math.ldexp(1.0, 2 * high + f.form.mantissa + 2 - f.form.bias))
-            low = v.splat(builder.fmul(builder.sitofp(count, element), least))
-            inside = builder.and_(
-                builder.fcmp_ordered(">=", entry, low), builder.fcmp_ordered("<=", entry, f.constant(2.0**high))
-            )
-            builder.store(builder.or_(any_lane(builder, builder.not_(inside)), builder.load(outside)), outside)
-        return builder.not_(builder.load(outside))
-
-    return types.boolean(kind, types.intp, types.intp), codegen
+    count, outside = builder.mul(n, n), cgutils.alloca_once_value(builder, ir.IntType(1)(0))
+    for v, here in _entries(builder, kind, count, x):
+        f, entry = Functions(builder, v.type), v.load(here)
+        high, element = _HIGH[f.form.bits], v.plain.element
+        least = element(math.ldexp(1.0, 2 * high + f.form.mantissa + 2 - f.form.bias))
+        low = v.splat(builder.fmul(builder.sitofp(count, element), least))
+        inside = builder.and_(
+            builder.fcmp_ordered(">=", entry, low), builder.fcmp_ordered("<=", entry, f.constant(2.0**high))
+        )
+        builder.store(builder.or_(any_lane(builder, builder.not_(inside)), builder.load(outside)), outside)
+    return builder.not_(builder.load(outside))
 
 
 @kernel

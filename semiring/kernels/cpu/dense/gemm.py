@@ -12,11 +12,9 @@ j.
 
 from __future__ import annotations
 
-from numba.core import types
-from numba.extending import intrinsic
-
 from ....host.types import Function
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Builder
+from ..instructions import Int, instruction
 from ..intrinsics import (
     clear,
     itemsize,
@@ -40,47 +38,39 @@ from ..vectors import I64, Vectors, emit
 DEPTH = 256
 
 
-@intrinsic
+@instruction(generic=lambda kind: _generic_tile(kind))
 def tile(
-    typing: Typing, kind: Kind, depth: Type, a: Type, b: Type, old: Type, old_row: Type, out: Type, out_row: Type
-) -> Intrinsic:
+    builder: Builder, kind: Kind, depth: Int, a: Int, b: Int, old: Int, old_row: Int, out: Int, out_row: Int
+) -> None:
     """out ← old ⊕ A ⊗ B on one tile: A a packed panel of `rows`, B one of `columns`, `depth` ≤ DEPTH deep.
 
     The accumulators start at 0, and `old` is added last, so that the loop holds only loads, ⊗ and ⊕.
     """
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _generic_tile(kind), signature, args)
-        _, depth, a, b, old, old_row, out, out_row = args
-        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, left_size(kind.itemsize)
-        cells = [(i, j) for i in range(rows) for j in range(vectors)]
-        sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
-        targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
-        for i, j in cells:  # C is far away, and needed only after the loop
-            v.prefetch(sources[i], j * width)
-        before = builder.block
-        body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
-        builder.branch(body)
-        builder.position_at_end(body)
-        k, pa, pb = (builder.phi(I64) for _ in range(3))
-        C = {cell: builder.phi(v.type) for cell in cells}
-        for phi, start in [(k, I64(0)), (pa, a), (pb, b), *((phi, v.zero()) for phi in C.values())]:
-            phi.add_incoming(start, before)
-        B = [v.load(pb, j * width, align=width) for j in range(vectors)]
-        A = [v.splat_left(pa, i * DEPTH * size) for i in range(rows)]
-        stepped = {(i, j): v.step(C[i, j], A[i], B[j]) for i, j in cells}
-        onwards = [(phi, builder.add(phi, I64(by))) for phi, by in ((k, 1), (pa, size), (pb, vectors * width))]
-        for phi, value in [*onwards, *((C[cell], stepped[cell]) for cell in cells)]:
-            phi.add_incoming(value, body)
-        builder.cbranch(builder.icmp_signed("<", onwards[0][1], depth), body, finish)
-        builder.position_at_end(finish)
-        for i, j in cells:
-            total = emit(builder, kind.add, v.from_image(stepped[i, j]), v.load(sources[i], j * width, type=v.plain))
-            v.store(total, targets[i], j * width)
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 7), codegen
+    v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, left_size(kind.itemsize)
+    cells = [(i, j) for i in range(rows) for j in range(vectors)]
+    sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
+    targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
+    for i, j in cells:  # C is far away, and needed only after the loop
+        v.prefetch(sources[i], j * width)
+    before = builder.block
+    body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
+    builder.branch(body)
+    builder.position_at_end(body)
+    k, pa, pb = (builder.phi(I64) for _ in range(3))
+    C = {cell: builder.phi(v.type) for cell in cells}
+    for phi, start in [(k, I64(0)), (pa, a), (pb, b), *((phi, v.zero()) for phi in C.values())]:
+        phi.add_incoming(start, before)
+    B = [v.load(pb, j * width, align=width) for j in range(vectors)]
+    A = [v.splat_left(pa, i * DEPTH * size) for i in range(rows)]
+    stepped = {(i, j): v.step(C[i, j], A[i], B[j]) for i, j in cells}
+    onwards = [(phi, builder.add(phi, I64(by))) for phi, by in ((k, 1), (pa, size), (pb, vectors * width))]
+    for phi, value in [*onwards, *((C[cell], stepped[cell]) for cell in cells)]:
+        phi.add_incoming(value, body)
+    builder.cbranch(builder.icmp_signed("<", onwards[0][1], depth), body, finish)
+    builder.position_at_end(finish)
+    for i, j in cells:
+        total = emit(builder, kind.add, v.from_image(stepped[i, j]), v.load(sources[i], j * width, type=v.plain))
+        v.store(total, targets[i], j * width)
 
 
 def _generic_tile(kind: Kind) -> Function:

@@ -14,10 +14,9 @@ with R = s ⊗ A[k,·] and R[k] = s; its result at A[i,k] is overwritten by the 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Builder, Value
+from ..instructions import Entry, Int, instruction
 from ..intrinsics import (
     clear,
     itemsize,
@@ -42,49 +41,43 @@ SMALL = 16
 VECTOR = 64
 
 
-@intrinsic
-def pivot(typing: Typing, kind: Kind, n: Type, k: Type, a: Type, s: Type, b: Type, t: Type) -> Intrinsic:
+@instruction
+def pivot(builder: Builder, kind: Kind, n: Int, k: Int, a: Int, s: Entry, b: Int, t: Entry) -> None:
     """One step of Floyd–Warshall–Kleene (see `dense.pivot`) on A, with s = A[k,k]*, and on B, with t = B[k,k]*.
 
     Both are n contiguous rows of SMALL entries. Rows are loaded and stored whole, column k included, since a load
     stalls on stores to parts of it. Two matrices hide each other's latency.
     """
+    v, size = Vectors(builder, kind, lanes=min(kind.lanes, SMALL)), kind.itemsize
+    lanes, pitch = v.type.count, SMALL * size
+    index = ir.VectorType(ir.IntType(8 * size), lanes)
+    position = splat(builder, k if size == 8 else builder.trunc(k, index.element), lanes)
+    vectors = [  # byte offset and mask of column k
+        (j * size, builder.icmp_signed("==", position, ir.Constant(index, list(range(j, j + lanes)))))
+        for j in range(0, SMALL, lanes)
+    ]
+    # Idempotent ⊕ needs no exception at column k: 1 ⊕ s = s, so c ⊕ c ⊗ s = c ⊗ s.
+    idempotent = kind.add not in ("fadd", "logaddexp")
 
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, n, k, a, s, b, t = args
-        v, size = Vectors(builder, kind, lanes=min(kind.lanes, SMALL)), kind.itemsize
-        lanes, pitch = v.type.count, SMALL * size
-        index = ir.VectorType(ir.IntType(8 * size), lanes)
-        position = splat(builder, k if size == 8 else builder.trunc(k, index.element), lanes)
-        vectors = [  # byte offset and mask of column k
-            (j * size, builder.icmp_signed("==", position, ir.Constant(index, list(range(j, j + lanes)))))
-            for j in range(0, SMALL, lanes)
-        ]
-        # Idempotent ⊕ needs no exception at column k: 1 ⊕ s = s, so c ⊕ c ⊗ s = c ⊗ s.
-        idempotent = kind.add not in ("fadd", "logaddexp")
+    def update(here: Value, column: Value, c: Value, r: Value) -> None:
+        x = v.step(v.load(here), c, r)
+        v.store(x if idempotent else builder.select(column, emit(builder, kind.mul, c, r), x), here)
 
-        def update(here: Value, column: Value, c: Value, r: Value) -> None:
-            x = v.step(v.load(here), c, r)
-            v.store(x if idempotent else builder.select(column, emit(builder, kind.mul, c, r), x), here)
-
-        own, pivot_rows = builder.mul(k, I64(pitch)), []
-        for matrix, closed in ((a, s), (b, t)):
-            here, stars = builder.add(matrix, own), v.splat(closed)
-            rows = [multiply(builder, kind.mul, stars, v.load(here, offset), v.zero()) for offset, _ in vectors]
-            rows = [builder.select(column, stars, r) for r, (_, column) in zip(rows, vectors, strict=True)]
-            for r, (offset, _) in zip(rows, vectors, strict=True):
-                v.store(r, here, offset)
-            pivot_rows.append((matrix, rows))
-        for start, stop in ((I64(0), k), (builder.add(k, I64(1)), n)):
-            with loop(builder, start, stop) as i:
-                for matrix, rows in pivot_rows:
-                    here = builder.add(matrix, builder.mul(i, I64(pitch)))
-                    c = v.splat(v.load(builder.add(here, builder.mul(k, I64(size))), type=v.type.element))
-                    for r, (offset, column) in zip(rows, vectors, strict=True):
-                        update(builder.add(here, I64(offset)), column, c, r)
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp, types.intp, kind.scalar, types.intp, kind.scalar), codegen
+    own, pivot_rows = builder.mul(k, I64(pitch)), []
+    for matrix, closed in ((a, s), (b, t)):
+        here, stars = builder.add(matrix, own), v.splat(closed)
+        rows = [multiply(builder, kind.mul, stars, v.load(here, offset), v.zero()) for offset, _ in vectors]
+        rows = [builder.select(column, stars, r) for r, (_, column) in zip(rows, vectors, strict=True)]
+        for r, (offset, _) in zip(rows, vectors, strict=True):
+            v.store(r, here, offset)
+        pivot_rows.append((matrix, rows))
+    for start, stop in ((I64(0), k), (builder.add(k, I64(1)), n)):
+        with loop(builder, start, stop) as i:
+            for matrix, rows in pivot_rows:
+                here = builder.add(matrix, builder.mul(i, I64(pitch)))
+                c = v.splat(v.load(builder.add(here, builder.mul(k, I64(size))), type=v.type.element))
+                for r, (offset, column) in zip(rows, vectors, strict=True):
+                    update(builder.add(here, I64(offset)), column, c, r)
 
 
 @part

@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 
 from ....host.types import Function
 from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..instructions import Int, instruction
 from ..intrinsics import (
     itemsize,
     jump,
@@ -40,83 +41,75 @@ def group_depth(typing: Typing, kind: Kind) -> Intrinsic:
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.group)
 
 
-@intrinsic
+@instruction(generic=lambda kind: _generic_tile_with_witness(kind))
 def tile_with_witness(
-    typing: Typing, kind: Kind, k0: Type, depth: Type, a: Type, b: Type, c: Type, c_row: Type, w: Type, w_row: Type
-) -> Intrinsic:
+    builder: Builder, kind: Kind, k0: Int, depth: Int, a: Int, b: Int, c: Int, c_row: Int, w: Int, w_row: Int
+) -> None:
     """C ← C ⊕ A ⊗ B on one tile, packed as for `tile`; K ← k0 + the first k of a group where that changes C.
 
     The last group of k overlaps the one before; below one group, each k is repeated: ⊕ is idempotent.
     """
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _generic_tile_with_witness(kind), signature, args)
-        _, k0, depth, a, b, c, c_row, w, w_row = args
-        group = kind.group
-        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, kind.itemsize
-        left = left_size(size)
-        index = ir.VectorType(ir.IntType(8 * size), kind.lanes)
-        cells = [(i, j) for i in range(rows) for j in range(vectors)]
-        targets = [builder.add(c, builder.mul(c_row, I64(i))) for i in range(rows)]
-        indices = [builder.add(w, builder.mul(w_row, I64(i))) for i in range(rows)]
-        several = builder.icmp_signed(">=", depth, I64(group))
-        by = builder.select(several, I64(group), I64(1))
-        last = builder.sub(depth, by)
-        apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (left, vectors * width))
-        for i, j in cells:  # C and K are far away, and needed only after the loop
-            v.prefetch(targets[i], j * width)
-            v.prefetch(indices[i], j * kind.lanes * 4)
-        before = builder.block
-        body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
-        builder.branch(body)
-        builder.position_at_end(body)
-        k = builder.phi(I64)
-        k.add_incoming(I64(0), before)
-        C = {cell: builder.phi(v.type) for cell in cells}
-        K = {cell: builder.phi(index) for cell in cells}
-        now = builder.select(builder.icmp_signed("<", k, last), k, last)
-        number = splat(builder, builder.trunc(now, index.element) if size < 8 else now, kind.lanes)
-        pa, pb = [builder.add(a, builder.mul(now, I64(left)))], [builder.add(b, builder.mul(now, I64(vectors * width)))]
-        for _ in range(group - 1):
-            pa.append(builder.add(pa[-1], apart_a))
-            pb.append(builder.add(pb[-1], apart_b))
-        B = [[v.load(address, j * width, align=width) for j in range(vectors)] for address in pb]
-        sums, noted = dict(C), {}
-        for i in range(rows):  # row by row: few old sums are live at a time
-            for e in range(group):
-                A = v.splat_left(pa[e], i * DEPTH * left)
-                for j in range(vectors):
-                    sums[i, j] = v.step(sums[i, j], A, B[e][j])
+    group = kind.group
+    v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, kind.itemsize
+    left = left_size(size)
+    index = ir.VectorType(ir.IntType(8 * size), kind.lanes)
+    cells = [(i, j) for i in range(rows) for j in range(vectors)]
+    targets = [builder.add(c, builder.mul(c_row, I64(i))) for i in range(rows)]
+    indices = [builder.add(w, builder.mul(w_row, I64(i))) for i in range(rows)]
+    several = builder.icmp_signed(">=", depth, I64(group))
+    by = builder.select(several, I64(group), I64(1))
+    last = builder.sub(depth, by)
+    apart_a, apart_b = (builder.select(several, I64(x), I64(0)) for x in (left, vectors * width))
+    for i, j in cells:  # C and K are far away, and needed only after the loop
+        v.prefetch(targets[i], j * width)
+        v.prefetch(indices[i], j * kind.lanes * 4)
+    before = builder.block
+    body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
+    builder.branch(body)
+    builder.position_at_end(body)
+    k = builder.phi(I64)
+    k.add_incoming(I64(0), before)
+    C = {cell: builder.phi(v.type) for cell in cells}
+    K = {cell: builder.phi(index) for cell in cells}
+    now = builder.select(builder.icmp_signed("<", k, last), k, last)
+    number = splat(builder, builder.trunc(now, index.element) if size < 8 else now, kind.lanes)
+    pa, pb = [builder.add(a, builder.mul(now, I64(left)))], [builder.add(b, builder.mul(now, I64(vectors * width)))]
+    for _ in range(group - 1):
+        pa.append(builder.add(pa[-1], apart_a))
+        pb.append(builder.add(pb[-1], apart_b))
+    B = [[v.load(address, j * width, align=width) for j in range(vectors)] for address in pb]
+    sums, noted = dict(C), {}
+    for i in range(rows):  # row by row: few old sums are live at a time
+        for e in range(group):
+            A = v.splat_left(pa[e], i * DEPTH * left)
             for j in range(vectors):
-                noted[i, j] = builder.select(_differ(builder, sums[i, j], C[i, j]), number, K[i, j])
-        onwards = builder.add(k, by)
-        for cell in cells:
-            for phi, start, value in (
-                (C[cell], v.zero(), sums[cell]),
-                (K[cell], ir.Constant(index, None), noted[cell]),
-            ):
-                phi.add_incoming(start, before)
-                phi.add_incoming(value, body)
-        k.add_incoming(onwards, body)
-        builder.cbranch(builder.icmp_signed("<", onwards, depth), body, finish)
-        builder.position_at_end(finish)
-        short = ir.VectorType(I32, kind.lanes)
-        first = splat(builder, builder.trunc(k0, I32), kind.lanes)
-        for i, j in cells:
-            old = v.load(targets[i], j * width, type=v.plain)
-            total = emit(builder, kind.add, sums[i, j], old)
-            v.store(total, targets[i], j * width)
-            found = noted[i, j]
-            if size != 4:
-                found = builder.zext(found, short) if size < 4 else builder.trunc(found, short)
-            held = v.load(indices[i], j * kind.lanes * 4, type=short, align=4)
-            changed = builder.select(_differ(builder, total, old), builder.add(found, first), held)
-            pointer = builder.inttoptr(builder.add(indices[i], I64(j * kind.lanes * 4)), short.as_pointer())
-            builder.store(opaque(builder, changed), pointer).align = 4
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 8), codegen
+                sums[i, j] = v.step(sums[i, j], A, B[e][j])
+        for j in range(vectors):
+            noted[i, j] = builder.select(_differ(builder, sums[i, j], C[i, j]), number, K[i, j])
+    onwards = builder.add(k, by)
+    for cell in cells:
+        for phi, start, value in (
+            (C[cell], v.zero(), sums[cell]),
+            (K[cell], ir.Constant(index, None), noted[cell]),
+        ):
+            phi.add_incoming(start, before)
+            phi.add_incoming(value, body)
+    k.add_incoming(onwards, body)
+    builder.cbranch(builder.icmp_signed("<", onwards, depth), body, finish)
+    builder.position_at_end(finish)
+    short = ir.VectorType(I32, kind.lanes)
+    first = splat(builder, builder.trunc(k0, I32), kind.lanes)
+    for i, j in cells:
+        old = v.load(targets[i], j * width, type=v.plain)
+        total = emit(builder, kind.add, sums[i, j], old)
+        v.store(total, targets[i], j * width)
+        found = noted[i, j]
+        if size != 4:
+            found = builder.zext(found, short) if size < 4 else builder.trunc(found, short)
+        held = v.load(indices[i], j * kind.lanes * 4, type=short, align=4)
+        changed = builder.select(_differ(builder, total, old), builder.add(found, first), held)
+        pointer = builder.inttoptr(builder.add(indices[i], I64(j * kind.lanes * 4)), short.as_pointer())
+        builder.store(opaque(builder, changed), pointer).align = 4
 
 
 @intrinsic

@@ -13,7 +13,8 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from ....host.types import Scalar
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Builder, Intrinsic, Typing, Value
+from ..instructions import Entry, Flag, instruction
 from ..intrinsics import part, zero
 from ..kinds import Kind, semiring_of
 from ..vectors import compare
@@ -27,12 +28,9 @@ def emit_better(builder: Builder, kind: Kind, a: Value, b: Value) -> Value:
     return compare(builder, kind, "<" if semiring_of(kind).add.selects == "least" else ">", a, b)
 
 
-@intrinsic
-def better(typing: Typing, kind: Kind, a: Type, b: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        return emit_better(builder, kind, *args[1:])
-
-    return types.boolean(kind, kind.scalar, kind.scalar), codegen
+@instruction
+def better(builder: Builder, kind: Kind, a: Entry, b: Entry) -> Flag:
+    return emit_better(builder, kind, a, b)
 
 
 def rounds(kind: Kind) -> bool:
@@ -60,15 +58,10 @@ def emit_limit(builder: Builder, kind: Kind, d: Value, size: Value, slack: Value
     return (builder.fadd if semiring_of(kind).add.selects == "least" else builder.fsub)(d, away)
 
 
-@intrinsic
-def limit(typing: Typing, kind: Kind, d: Type, scale: Type, slack: Type) -> Intrinsic:
+@instruction
+def limit(builder: Builder, kind: Kind, d: Entry, scale: Entry, slack: Entry) -> Entry:
     """The worst entry equal to d: d itself if ⊗ is exact, else slack · |scale| and one subnormal worse."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, d, scale, slack = args
-        return emit_limit(builder, kind, d, emit_size(builder, scale) if rounds(kind) else None, slack)
-
-    return kind.scalar(kind, kind.scalar, kind.scalar, kind.scalar), codegen
+    return emit_limit(builder, kind, d, emit_size(builder, scale) if rounds(kind) else None, slack)
 
 
 @part

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from ....host.types import Scalar
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Array, Builder
+from ..instructions import Entry, Int, Word, instruction
 from ..intrinsics import kernel, one, times, zero
 from ..kinds import Kind
 from ..vectors import I64, Vectors, compare, emit, multiply, splat, transposed
@@ -41,74 +40,58 @@ def vertex_of(dtype: str) -> np.dtype:
     return np.dtype([("x", dtype), ("paths", np.float64), ("owed", np.float64), *ends], align=True)
 
 
-@intrinsic
-def _tight(typing: Typing, kind: Kind, near: Type, worst: Type, w: Type) -> Intrinsic:
+@instruction
+def _tight(builder: Builder, kind: Kind, near: Int, worst: Int, w: Entry) -> Word:
     """Per-source bits: near ⊗ w is a distance no worse than `worst`; LANES entries at both addresses."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, near, worst, w = args
-        if not kind.vector:
-            return I64(0)
-        v = Vectors(builder, kind, lanes=LANES)
-        y, most = multiply(builder, kind.mul, v.load(near), v.splat(w), v.zero()), v.load(worst)
-        present, worse = compare(builder, kind, "!=", y, v.zero()), emit_better(builder, kind, most, y)
-        tight = builder.and_(present, builder.not_(worse))
-        return builder.zext(builder.bitcast(tight, ir.IntType(LANES)), I64)
-
-    return types.uint64(kind, types.intp, types.intp, kind.scalar), codegen
+    if not kind.vector:
+        return I64(0)
+    v = Vectors(builder, kind, lanes=LANES)
+    y, most = multiply(builder, kind.mul, v.load(near), v.splat(w), v.zero()), v.load(worst)
+    present, worse = compare(builder, kind, "!=", y, v.zero()), emit_better(builder, kind, most, y)
+    tight = builder.and_(present, builder.not_(worse))
+    return builder.zext(builder.bitcast(tight, ir.IntType(LANES)), I64)
 
 
-@intrinsic
+@instruction
 def _turned(
-    typing: Typing, kind: Kind, rows: Type, source: Type, row: Type, slack: Type, floor: Type, near: Type, worst: Type
-) -> Intrinsic:
+    builder: Builder, kind: Kind, rows: Int, source: Int, row: Int, slack: Entry, floor: Entry, near: Int, worst: Int
+) -> None:
     """Transpose LANES columns of `rows` rows, `row` bytes apart, into `near`, and their tolerance limits into `worst`.
 
     Lanes beyond the last row repeat it.
     """
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, rows, source, row, slack, floor, near, worst = args
-        if not kind.vector:
-            return context.get_dummy_value()
-        v, last, lines = Vectors(builder, kind, lanes=LANES), builder.sub(rows, I64(1)), []
-        for r in range(LANES):
-            at = emit(builder, "smin", I64(r), last)
-            lines.append(v.load(builder.add(source, builder.mul(at, row))))
-        doubt = (v.splat(slack), emit_size(builder, v.splat(floor))) if rounds(kind) else None
-        for j, line in enumerate(transposed(builder, lines)):
-            size = emit(builder, "fmax", emit_size(builder, line), doubt[1]) if doubt else None
-            v.store(line, near, j * LANES * kind.itemsize)
-            v.store(emit_limit(builder, kind, line, size, doubt and doubt[0]), worst, j * LANES * kind.itemsize)
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 3, kind.scalar, kind.scalar, types.intp, types.intp), codegen
+    if not kind.vector:
+        return
+    v, last, lines = Vectors(builder, kind, lanes=LANES), builder.sub(rows, I64(1)), []
+    for r in range(LANES):
+        at = emit(builder, "smin", I64(r), last)
+        lines.append(v.load(builder.add(source, builder.mul(at, row))))
+    doubt = (v.splat(slack), emit_size(builder, v.splat(floor))) if rounds(kind) else None
+    for j, line in enumerate(transposed(builder, lines)):
+        size = emit(builder, "fmax", emit_size(builder, line), doubt[1]) if doubt else None
+        v.store(line, near, j * LANES * kind.itemsize)
+        v.store(emit_limit(builder, kind, line, size, doubt and doubt[0]), worst, j * LANES * kind.itemsize)
 
 
-@intrinsic
-def _of_lane(typing: Typing, address: Type, lane: Type) -> Intrinsic:
+@instruction
+def _of_lane(builder: Builder, address: Int, lane: Int) -> Word:
     """Bits of one source for WORD arcs, whose LANES-bit hits are at an address."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        address, lane = args
-        kind = ir.VectorType(ir.IntType(LANES), WORD)
-        bits = builder.load(builder.inttoptr(address, kind.as_pointer()), align=LANES // 8)
-        bit = splat(builder, builder.trunc(builder.shl(I64(1), lane), kind.element), WORD)
-        hits = builder.icmp_unsigned("!=", builder.and_(bits, bit), ir.Constant(kind, None))
-        return builder.bitcast(hits, I64)
-
-    return types.uint64(types.intp, types.intp), codegen
+    kind = ir.VectorType(ir.IntType(LANES), WORD)
+    bits = builder.load(builder.inttoptr(address, kind.as_pointer()), align=LANES // 8)
+    bit = splat(builder, builder.trunc(builder.shl(I64(1), lane), kind.element), WORD)
+    hits = builder.icmp_unsigned("!=", builder.and_(bits, bit), ir.Constant(kind, None))
+    return builder.bitcast(hits, I64)
 
 
-@intrinsic
-def _lowest(typing: Typing, bits: Type) -> Intrinsic:
+@instruction
+def _lowest(builder: Builder, bits: Word) -> Word:
     """Count trailing zeros; 64 for 0."""
-    return types.uint64(types.uint64), lambda c, builder, s, args: builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+    return builder.cttz(bits, ir.Constant(ir.IntType(1), 0))
 
 
-@intrinsic
-def _ones(typing: Typing, bits: Type) -> Intrinsic:
-    return types.uint64(types.uint64), lambda c, builder, s, args: builder.ctpop(args[0])
+@instruction
+def _ones(builder: Builder, bits: Word) -> Word:
+    return builder.ctpop(bits)
 
 
 @kernel

@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 
 from ....host.types import Function
 from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..instructions import Int, instruction
 from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..kinds import Kind
 from ..vectors import I32, I64, _declare, across, loop, short_at, splat
@@ -317,20 +318,14 @@ def _push_back(
     return types.none(kind, *(types.intp,) * 11), _function("flows.push_back", 10, _emit_push_back)
 
 
-@intrinsic
-def _taken(typing: Typing, kind: Kind, lanes: Type, z: Type, y: Type, g: Type, owed: Type) -> Intrinsic:
+@instruction
+def _taken(builder: Builder, kind: Kind, lanes: Int, z: Int, y: Int, g: Int, owed: Int) -> None:
     """owed ← g where z is as long as y, else 0; one row of each."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        kind, (_, lanes, z, y, g, owed), none = signature.args[0], args, I64(0)
-        v = _Lanes(builder, kind)
-        with loop(builder, none, builder.sdiv(lanes, I64(v.count))) as group:
-            tight = v.same(v.load(z, none, group, lanes, v.lengths), v.load(y, none, group, lanes, v.lengths))
-            own = v.load(g, none, group, lanes, v.numbers)
-            v.store(builder.select(tight, own, v.nothing), owed, none, group, lanes)
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 5), codegen
+    v, none = _Lanes(builder, kind), I64(0)
+    with loop(builder, none, builder.sdiv(lanes, I64(v.count))) as group:
+        tight = v.same(v.load(z, none, group, lanes, v.lengths), v.load(y, none, group, lanes, v.lengths))
+        own = v.load(g, none, group, lanes, v.numbers)
+        v.store(builder.select(tight, own, v.nothing), owed, none, group, lanes)
 
 
 # Tables are addresses: passing an array on in a loop would count references, a fifth of the time.

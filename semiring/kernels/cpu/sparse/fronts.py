@@ -14,11 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Array, Builder
 from ..features import vector_bytes
+from ..instructions import Int, instruction
 from ..intrinsics import itemsize, jump, kernel, load, one, part, plus, short, store, zero
 from ..kinds import Kind
 from ..vectors import I64, Vectors, emit, expanded, loop, short_at
@@ -27,23 +26,16 @@ from .abreast import BLOCK
 # Per kind, called by address
 
 
-@intrinsic
-def _met(typing: Typing, kind: Kind, count: Type, target: Type, source: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _met_generic, signature, args)
-        _, count, target, source = args
-        vectors = builder.sdiv(count, I64(kind.lanes))
-        rest = builder.mul(vectors, I64(kind.lanes))
-        for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
-            v = Vectors(builder, kind, lanes=lanes)
-            with loop(builder, start, stop) as j:
-                offset = builder.mul(j, I64(lanes * kind.itemsize))
-                here = builder.add(target, offset)
-                v.store(emit(builder, kind.add, v.load(here), v.load(builder.add(source, offset))), here)
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp, types.intp), codegen
+@instruction(generic=lambda kind: _met_generic)
+def _met(builder: Builder, kind: Kind, count: Int, target: Int, source: Int) -> None:
+    vectors = builder.sdiv(count, I64(kind.lanes))
+    rest = builder.mul(vectors, I64(kind.lanes))
+    for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
+        v = Vectors(builder, kind, lanes=lanes)
+        with loop(builder, start, stop) as j:
+            offset = builder.mul(j, I64(lanes * kind.itemsize))
+            here = builder.add(target, offset)
+            v.store(emit(builder, kind.add, v.load(here), v.load(builder.add(source, offset))), here)
 
 
 def _met_generic(kind: Kind, count: int, target: int, source: int) -> None:
@@ -52,35 +44,28 @@ def _met_generic(kind: Kind, count: int, target: int, source: int) -> None:
         store(kind, target + j * size, plus(kind, load(kind, target + j * size), load(kind, source + j * size)))
 
 
-@intrinsic
-def _window(typing: Typing, kind: Kind) -> Intrinsic:
+@instruction
+def _window(builder: Builder, kind: Kind) -> Int:
     """Columns of a front per scatter of an update, a constant; 0: contiguous columns only.
 
     AVX-512 expands contiguous entries to the lanes of a mask in one instruction.
     """
-    count = kind.lanes if kind.vector and kind.itemsize >= 4 and vector_bytes() == 64 else 0
-    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+    return I64(kind.lanes if kind.vector and kind.itemsize >= 4 and vector_bytes() == 64 else 0)
 
 
-@intrinsic
+@instruction
 def _spread(
-    typing: Typing, kind: Kind, rows: Type, mask: Type, local: Type, front: Type, wide: Type, update: Type, pitch: Type
-) -> Intrinsic:
+    builder: Builder, kind: Kind, rows: Int, mask: Int, local: Int, front: Int, wide: Int, update: Int, pitch: Int
+) -> None:
     """Rows local[i] of a front ⊕= rows of an update, in the masked columns of one vector."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.get_dummy_value()
-        _, rows, mask, local, front, wide, update, pitch = args
-        v = Vectors(builder, kind)
-        lanes = builder.bitcast(builder.trunc(mask, ir.IntType(kind.lanes)), ir.VectorType(ir.IntType(1), kind.lanes))
-        with loop(builder, I64(0), rows) as i:
-            here = builder.add(front, builder.mul(short_at(builder, local, i), wide))
-            values = expanded(v, builder.add(update, builder.mul(i, pitch)), lanes)
-            v.store(emit(builder, kind.add, v.load(here), values), here)
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 7), codegen
+    if not kind.vector:
+        return
+    v = Vectors(builder, kind)
+    lanes = builder.bitcast(builder.trunc(mask, ir.IntType(kind.lanes)), ir.VectorType(ir.IntType(1), kind.lanes))
+    with loop(builder, I64(0), rows) as i:
+        here = builder.add(front, builder.mul(short_at(builder, local, i), wide))
+        values = expanded(v, builder.add(update, builder.mul(i, pitch)), lanes)
+        v.store(emit(builder, kind.add, v.load(here), values), here)
 
 
 @kernel

@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Array, Builder, Value
+from ..instructions import Entry, Flag, Int, instruction
 from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, short, store, times, zero
 from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, across, short_at, splat
@@ -64,20 +63,13 @@ def meet(kind: Kind, count: int, x: int, y: int, out: int) -> None:
     store(kind, out, inner(kind, count, x, y))
 
 
-@intrinsic
+@instruction(generic=lambda kind: _combine_generic)
 def combine_tile(
-    typing: Typing, kind: Kind, mirrored: Type, columns: Type, lanes: Type, r: Type, slots: Type, square: Type,
-    pitch: Type, l: Type, y: Type,
-) -> Intrinsic:  # fmt: skip
+    builder: Builder, kind: Kind, mirrored: Flag, columns: Int, lanes: Int, r: Int, slots: Int, square: Int,
+    pitch: Int, l: Int, y: Int,
+) -> None:  # fmt: skip
     """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c], operands swapped if mirrored; rows of y and square `pitch` bytes apart."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _combine_generic, signature, args)
-        dispatch(builder, kind, _emit_combine, args[2], args[3:])
-        return context.get_dummy_value()
-
-    return types.none(kind, types.boolean, *(types.intp,) * 8), codegen
+    dispatch(builder, kind, _emit_combine, columns, (lanes, r, slots, square, pitch, l, y))
 
 
 def _emit_combine(
@@ -114,17 +106,11 @@ def _combine_generic(
             store(kind, y + c * pitch + lane * size, value)
 
 
-@intrinsic
-def inner(typing: Typing, kind: Kind, count: Type, x: Type, y: Type) -> Intrinsic:
+@instruction(generic=lambda kind: _inner_generic)
+def inner(builder: Builder, kind: Kind, count: Int, x: Int, y: Int) -> Entry:
     """⊕ x[k] ⊗ y[k] over `count` entries; reads full vectors."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _inner_generic, signature, args)
-        builder.function.attributes.add("optsize")
-        return _emit_inner(builder, kind, *args[1:])
-
-    return kind.scalar(kind, types.intp, types.intp, types.intp), codegen
+    builder.function.attributes.add("optsize")
+    return _emit_inner(builder, kind, count, x, y)
 
 
 def _emit_inner(builder: Builder, kind: Kind, count: Value, x: Value, y: Value) -> Value:
@@ -331,14 +317,10 @@ def _differs(kind: Kind, count: int, x: int, y: int) -> bool:
     return other
 
 
-@intrinsic
-def _highest(typing: Typing, x: Type) -> Intrinsic:
+@instruction
+def _highest(builder: Builder, x: Int) -> Int:
     """2ᵏ for the highest bit k of a positive number."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        return builder.lshr(I64(-(2**63)), builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1)))
-
-    return types.intp(types.intp), codegen
+    return builder.lshr(I64(-(2**63)), builder.ctlz(x, ir.Constant(ir.IntType(1), 1)))
 
 
 @part

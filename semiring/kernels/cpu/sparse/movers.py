@@ -5,7 +5,8 @@ from __future__ import annotations
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Array, Builder, Intrinsic, Typing
+from ..instructions import Flag, Int, instruction
 from ..intrinsics import copy_vectors, itemsize, kernel, load, move, store
 from ..kinds import Kind
 from ..vectors import I64, Vectors, loop, stream, transposed
@@ -22,35 +23,24 @@ def copy_square(
         move(kind, n, 1, source + (n - 1) * col, row, col, target + j * to_col, to_row, to_col)
 
 
-@intrinsic
-def strip_down(typing: Typing, kind: Kind, m: Type, source: Type, row: Type, target: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, m, source, row, target = args
-        v = Vectors(builder, kind, lanes=STRIP)
-        with loop(builder, I64(0), m) as i:
-            x = v.load(builder.add(source, builder.mul(i, row)))
-            v.store(x, builder.add(target, builder.mul(i, I64(STRIP * kind.itemsize))))
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 4), codegen
+@instruction
+def strip_down(builder: Builder, kind: Kind, m: Int, source: Int, row: Int, target: Int) -> None:
+    v = Vectors(builder, kind, lanes=STRIP)
+    with loop(builder, I64(0), m) as i:
+        x = v.load(builder.add(source, builder.mul(i, row)))
+        v.store(x, builder.add(target, builder.mul(i, I64(STRIP * kind.itemsize))))
 
 
-@intrinsic
-def strip_across(typing: Typing, kind: Kind, m: Type, source: Type, row: Type, target: Type) -> Intrinsic:
+@instruction
+def strip_across(builder: Builder, kind: Kind, m: Int, source: Int, row: Int, target: Int) -> None:
     """STRIP rows of m entries, transposed; m is a multiple of STRIP."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, m, source, row, target = args
-        v, size = Vectors(builder, kind, lanes=STRIP), kind.itemsize
-        with loop(builder, I64(0), builder.sdiv(m, I64(STRIP))) as i:
-            here = builder.add(source, builder.mul(i, I64(STRIP * size)))
-            square = builder.add(target, builder.mul(i, I64(STRIP * STRIP * size)))
-            rows = [v.load(builder.add(here, builder.mul(row, I64(k)))) for k in range(STRIP)]
-            for k, column in enumerate(transposed(builder, rows)):
-                v.store(column, square, k * STRIP * size)
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 4), codegen
+    v, size = Vectors(builder, kind, lanes=STRIP), kind.itemsize
+    with loop(builder, I64(0), builder.sdiv(m, I64(STRIP))) as i:
+        here = builder.add(source, builder.mul(i, I64(STRIP * size)))
+        square = builder.add(target, builder.mul(i, I64(STRIP * STRIP * size)))
+        rows = [v.load(builder.add(here, builder.mul(row, I64(k)))) for k in range(STRIP)]
+        for k, column in enumerate(transposed(builder, rows)):
+            v.store(column, square, k * STRIP * size)
 
 
 @intrinsic
@@ -102,26 +92,20 @@ def take_apart(
                 store(kind, target + j * size, load(kind, source + j * size))
 
 
-@intrinsic
+@instruction
 def transpose_tile(
-    typing: Typing, kind: Kind, source: Type, source_row: Type, target: Type, target_row: Type, streamed: Type
-) -> Intrinsic:
+    builder: Builder, kind: Kind, source: Int, source_row: Int, target: Int, target_row: Int, streamed: Flag
+) -> None:
     """Transpose a square tile, with non-temporal stores if `streamed`."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, source, source_row, target, target_row, streamed = args
-        count = kind.lanes if kind.itemsize > 1 else 1
-        v = Vectors(builder, kind, lanes=count)
-        rows = [v.load(builder.add(source, builder.mul(I64(i), source_row))) for i in range(count)]
-        rows = transposed(builder, rows)
-        with builder.if_else(streamed) as (past, near):
-            for branch, put in ((past, lambda *to: stream(v, *to)), (near, v.store)):
-                with branch:
-                    for i in range(count):
-                        put(rows[i], builder.add(target, builder.mul(I64(i), target_row)))
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 4, types.boolean), codegen
+    count = kind.lanes if kind.itemsize > 1 else 1
+    v = Vectors(builder, kind, lanes=count)
+    rows = [v.load(builder.add(source, builder.mul(I64(i), source_row))) for i in range(count)]
+    rows = transposed(builder, rows)
+    with builder.if_else(streamed) as (past, near):
+        for branch, put in ((past, lambda *to: stream(v, *to)), (near, v.store)):
+            with branch:
+                for i in range(count):
+                    put(rows[i], builder.add(target, builder.mul(I64(i), target_row)))
 
 
 @kernel

@@ -23,7 +23,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Array, Builder, Intrinsic, Typing, Value
+from ..instructions import Int, instruction
 from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
 from ..vectors import I32, I64, Vectors, compare
@@ -59,25 +60,17 @@ def _lanes(typing: Typing, width: Lanes) -> Intrinsic:
     return types.intp(width), lambda context, builder, signature, args: I64(width.lanes)
 
 
-@intrinsic
-def _clear(typing: Typing, width: Lanes, row: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        v = Vectors(builder, width.kind, lanes=width.lanes)
-        v.store(v.zero(), args[1])
-        return context.get_dummy_value()
-
-    return types.none(width, types.intp), codegen
+@instruction
+def _clear(builder: Builder, width: Lanes, row: Int) -> None:
+    v = Vectors(builder, width.kind, lanes=width.lanes)
+    v.store(v.zero(), row)
 
 
-@intrinsic
-def _prefetch(typing: Typing, width: Lanes, row: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        v = Vectors(builder, width.kind, lanes=width.lanes)
-        for offset in range(0, width.lanes * width.kind.itemsize, 64):
-            v.prefetch(args[1], offset)
-        return context.get_dummy_value()
-
-    return types.none(width, types.intp), codegen
+@instruction
+def _prefetch(builder: Builder, width: Lanes, row: Int) -> None:
+    v = Vectors(builder, width.kind, lanes=width.lanes)
+    for offset in range(0, width.lanes * width.kind.itemsize, 64):
+        v.prefetch(row, offset)
 
 
 def _buckets(builder: Builder, v: Vectors, entries: Value, order: Value) -> Value:
@@ -111,36 +104,31 @@ class _Float:
 _FLOAT: Any = _Float()
 
 
-@intrinsic
-def _relax(typing: Typing, width: Lanes, source: Type, target: Type, weight: Type, order: Type) -> Intrinsic:
+@instruction
+def _relax(builder: Builder, width: Lanes, source: Int, target: Int, weight: Int, order: Int) -> Int:
     """D[v, ·] ← D[v, ·] ⊕ D[u, ·] ⊗ w; returns the first bucket of an improved entry, or NONE."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, source, target, weight, order = args
-        v = Vectors(builder, width.kind, lanes=width.lanes)
-        old = v.load(target)
-        new = v.step(old, v.load(source), v.splat(v.load(weight, type=v.type.element)))
-        better = compare(builder, width.kind, "!=", new, old)
-        mask = builder.bitcast(better, ir.IntType(width.lanes))
-        before = builder.block
-        found, done = builder.append_basic_block("found"), builder.append_basic_block("done")
-        builder.cbranch(builder.icmp_signed("!=", mask, ir.Constant(mask.type, 0)), found, done)
-        builder.position_at_end(found)
-        v.store(new, target)
-        shorts = ir.VectorType(I32, width.lanes)
-        buckets = builder.select(better, _buckets(builder, v, new, order), ir.Constant(shorts, [NONE] * width.lanes))
-        name = f"llvm.vector.reduce.smin.v{width.lanes}i32"
-        module = builder.module
-        reduce = module.globals.get(name) or ir.Function(module, ir.FunctionType(I32, [shorts]), name)
-        least = builder.sext(builder.call(reduce, [buckets]), I64)
-        builder.branch(done)
-        builder.position_at_end(done)
-        bucket = builder.phi(I64)
-        bucket.add_incoming(I64(NONE), before)
-        bucket.add_incoming(least, found)
-        return bucket
-
-    return types.intp(width, *(types.intp,) * 4), codegen
+    v = Vectors(builder, width.kind, lanes=width.lanes)
+    old = v.load(target)
+    new = v.step(old, v.load(source), v.splat(v.load(weight, type=v.type.element)))
+    better = compare(builder, width.kind, "!=", new, old)
+    mask = builder.bitcast(better, ir.IntType(width.lanes))
+    before = builder.block
+    found, done = builder.append_basic_block("found"), builder.append_basic_block("done")
+    builder.cbranch(builder.icmp_signed("!=", mask, ir.Constant(mask.type, 0)), found, done)
+    builder.position_at_end(found)
+    v.store(new, target)
+    shorts = ir.VectorType(I32, width.lanes)
+    buckets = builder.select(better, _buckets(builder, v, new, order), ir.Constant(shorts, [NONE] * width.lanes))
+    name = f"llvm.vector.reduce.smin.v{width.lanes}i32"
+    module = builder.module
+    reduce = module.globals.get(name) or ir.Function(module, ir.FunctionType(I32, [shorts]), name)
+    least = builder.sext(builder.call(reduce, [buckets]), I64)
+    builder.branch(done)
+    builder.position_at_end(done)
+    bucket = builder.phi(I64)
+    bucket.add_incoming(I64(NONE), before)
+    bucket.add_incoming(least, found)
+    return bucket
 
 
 @kernel

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Array, Builder, Value
+from ..instructions import Flag, Int, instruction
 from ..intrinsics import kernel
 from ..kinds import without_value
 from ..vectors import I32, I64, opaque, short_at
@@ -62,95 +62,72 @@ class _Rows:
         return b.icmp_signed("!=", b.call(reduce, [value]), I64(0))
 
 
-@intrinsic
-def _push(typing: Typing, width: Width, frontier: Type, v: Type, seen: Type, following: Type, u: Type) -> Intrinsic:
+@instruction
+def _push(builder: Builder, width: Width, frontier: Int, v: Int, seen: Int, following: Int, u: Int) -> Flag:
     """N[u] ← N[u] | (F[v] & ~S[u]); returns whether these are the first bits of N[u]."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, frontier, v, seen, following, u = args
-        rows = _Rows(builder, width)
-        fresh = builder.and_(rows.load(frontier, v), builder.xor(rows.load(seen, u), rows.all))
-        before = rows.load(following, u)
-        rows.store(builder.or_(before, fresh), following, u)
-        return builder.and_(rows.any(fresh), builder.not_(rows.any(before)))
-
-    return types.boolean(width, *(types.intp,) * 5), codegen
+    rows = _Rows(builder, width)
+    fresh = builder.and_(rows.load(frontier, v), builder.xor(rows.load(seen, u), rows.all))
+    before = rows.load(following, u)
+    rows.store(builder.or_(before, fresh), following, u)
+    return builder.and_(rows.any(fresh), builder.not_(rows.any(before)))
 
 
-@intrinsic
+@instruction
 def _pull(
-    typing: Typing, width: Width, frontier: Type, heads: Type, start: Type, stop: Type, seen: Type, following: Type,
-    u: Type,
-) -> Intrinsic:  # fmt: skip
+    builder: Builder, width: Width, frontier: Int, heads: Int, start: Int, stop: Int, seen: Int, following: Int, u: Int
+) -> Flag:
     """N[u] ← (| F[v]) & ~S[u] over v in heads[start:stop], until no more can come; returns whether a bit is set."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, frontier, heads, start, stop, seen, following, u = args
-        rows = _Rows(builder, width)
-        missing = builder.xor(rows.load(seen, u), rows.all)
-        before = builder.block
-        head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
-        builder.cbranch(rows.any(missing), head, done)
-        builder.position_at_end(head)
-        k, met = builder.phi(I64), builder.phi(rows.type)
-        left = rows.any(builder.and_(missing, builder.xor(met, rows.all)))
-        builder.cbranch(builder.and_(builder.icmp_signed("<", k, stop), left), body, done)
-        builder.position_at_end(body)
-        then = builder.or_(met, rows.load(frontier, short_at(builder, heads, k)))
-        for phi, first, later in ((k, start, builder.add(k, I64(1))), (met, rows.none, then)):
-            phi.add_incoming(first, before)
-            phi.add_incoming(later, body)
-        builder.branch(head)
-        builder.position_at_end(done)
-        found = builder.phi(rows.type)
-        found.add_incoming(rows.none, before)
-        found.add_incoming(met, head)
-        fresh = builder.and_(found, missing)
-        rows.store(fresh, following, u)
-        return rows.any(fresh)
-
-    return types.boolean(width, *(types.intp,) * 7), codegen
+    rows = _Rows(builder, width)
+    missing = builder.xor(rows.load(seen, u), rows.all)
+    before = builder.block
+    head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
+    builder.cbranch(rows.any(missing), head, done)
+    builder.position_at_end(head)
+    k, met = builder.phi(I64), builder.phi(rows.type)
+    left = rows.any(builder.and_(missing, builder.xor(met, rows.all)))
+    builder.cbranch(builder.and_(builder.icmp_signed("<", k, stop), left), body, done)
+    builder.position_at_end(body)
+    then = builder.or_(met, rows.load(frontier, short_at(builder, heads, k)))
+    for phi, first, later in ((k, start, builder.add(k, I64(1))), (met, rows.none, then)):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, body)
+    builder.branch(head)
+    builder.position_at_end(done)
+    found = builder.phi(rows.type)
+    found.add_incoming(rows.none, before)
+    found.add_incoming(met, head)
+    fresh = builder.and_(found, missing)
+    rows.store(fresh, following, u)
+    return rows.any(fresh)
 
 
-@intrinsic
-def _settle(typing: Typing, width: Width, following: Type, seen: Type, u: Type, out: Type, code: Type) -> Intrinsic:
+@instruction
+def _settle(builder: Builder, width: Width, following: Int, seen: Int, u: Int, out: Int, code: Int) -> None:
     """S[u] ← S[u] | N[u]; hop counts of N[u] ← `code`, the bits of a number."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _, following, seen, u, out, code = args
-        rows, size = _Rows(builder, width), width.itemsize
-        fresh = rows.load(following, u)
-        rows.store(builder.or_(rows.load(seen, u), fresh), seen, u)
-        item = ir.IntType(8 * size)
-        block = ir.VectorType(item, BITS)
-        hops = builder.insert_element(
-            ir.Constant(block, ir.Undefined), builder.trunc(code, item) if size < 8 else code, I32(0)
-        )
-        hops = builder.shuffle_vector(
-            hops, ir.Constant(block, ir.Undefined), ir.Constant(ir.VectorType(I32, BITS), None)
-        )
-        row = builder.add(out, builder.mul(u, I64(BITS * size * width.words)))
-        for word in range(width.words):
-            bits = builder.extract_element(fresh, I32(word))
-            with builder.if_then(builder.icmp_signed("!=", bits, I64(0))):
-                address = builder.inttoptr(builder.add(row, I64(word * BITS * size)), block.as_pointer())
-                before = builder.load(address)
-                before.align = size
-                mask = builder.bitcast(bits, ir.VectorType(ir.IntType(1), BITS))
-                builder.store(opaque(builder, builder.select(mask, hops, before)), address).align = size
-        return context.get_dummy_value()
-
-    return types.none(width, *(types.intp,) * 5), codegen
+    rows, size = _Rows(builder, width), width.itemsize
+    fresh = rows.load(following, u)
+    rows.store(builder.or_(rows.load(seen, u), fresh), seen, u)
+    item = ir.IntType(8 * size)
+    block = ir.VectorType(item, BITS)
+    hops = builder.insert_element(
+        ir.Constant(block, ir.Undefined), builder.trunc(code, item) if size < 8 else code, I32(0)
+    )
+    hops = builder.shuffle_vector(hops, ir.Constant(block, ir.Undefined), ir.Constant(ir.VectorType(I32, BITS), None))
+    row = builder.add(out, builder.mul(u, I64(BITS * size * width.words)))
+    for word in range(width.words):
+        bits = builder.extract_element(fresh, I32(word))
+        with builder.if_then(builder.icmp_signed("!=", bits, I64(0))):
+            address = builder.inttoptr(builder.add(row, I64(word * BITS * size)), block.as_pointer())
+            before = builder.load(address)
+            before.align = size
+            mask = builder.bitcast(bits, ir.VectorType(ir.IntType(1), BITS))
+            builder.store(opaque(builder, builder.select(mask, hops, before)), address).align = size
 
 
-@intrinsic
-def _wipe(typing: Typing, width: Width, frontier: Type, v: Type) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        rows = _Rows(builder, width)
-        rows.store(rows.none, args[1], args[2])
-        return context.get_dummy_value()
-
-    return types.none(width, types.intp, types.intp), codegen
+@instruction
+def _wipe(builder: Builder, width: Width, frontier: Int, v: Int) -> None:
+    rows = _Rows(builder, width)
+    rows.store(rows.none, frontier, v)
 
 
 @kernel

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Builder, Value, Values
 from ..features import vector_bytes
+from ..instructions import Entry, Flag, Int, instruction
 from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
 from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
@@ -64,40 +63,26 @@ def wide(kind: Kind) -> int:
     return 4 if vector_bytes() == 64 else 2
 
 
-@intrinsic
+@instruction(generic=lambda kind: _sweep_generic)
 def sweep_tile(
-    typing: Typing, kind: Kind, mirrored: Type, columns: Type, count: Type, w: Type, z: Type, d: Type, r: Type,
-    slots: Type, stack: Type, l: Type, y: Type, out: Type, labels: Type, pitch: Type,
-) -> Intrinsic:  # fmt: skip
+    builder: Builder, kind: Kind, mirrored: Flag, columns: Int, count: Int, w: Int, z: Int, d: Int, r: Int, slots: Int,
+    stack: Int, l: Int, y: Int, out: Int, labels: Int, pitch: Int,
+) -> None:  # fmt: skip
     """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] ≥ 0 of `out`.
 
     `slots` and `labels` are int32 addresses; rows of z, y and the stack are `lanes` entries, those of `out` `pitch`
     bytes. y may be 0 (null).
     """
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _sweep_generic, signature, args)
-        dispatch(builder, kind, _emit_sweep, args[2], args[3:])
-        return context.get_dummy_value()
-
-    return types.none(kind, types.boolean, *(types.intp,) * 13), codegen
+    dispatch(builder, kind, _emit_sweep, columns, (count, w, z, d, r, slots, stack, l, y, out, labels, pitch))
 
 
-@intrinsic
+@instruction(generic=lambda kind: _climb_generic)
 def climb_tile(
-    typing: Typing, kind: Kind, mirrored: Type, columns: Type, count: Type, z: Type, r: Type, index: Type, all_z: Type,
-    u: Type,
-) -> Intrinsic:  # fmt: skip
+    builder: Builder, kind: Kind, mirrored: Flag, columns: Int, count: Int, z: Int, r: Int, index: Int, all_z: Int,
+    u: Int,
+) -> None:  # fmt: skip
     """all_z[index[k]] ← all_z[index[k]] ⊕ z[c] U[c, k] over r rows of the transposed strip and its columns c."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _climb_generic, signature, args)
-        dispatch(builder, kind, _emit_climb, args[2], args[3:])
-        return context.get_dummy_value()
-
-    return types.none(kind, types.boolean, *(types.intp,) * 7), codegen
+    dispatch(builder, kind, _emit_climb, columns, (count, z, r, index, all_z, u))
 
 
 def dispatch(builder: Builder, kind: Kind, emit: Callable[..., None], columns: Value, args: Values) -> None:
@@ -248,17 +233,11 @@ def _times(kind: Kind, mirrored: bool, x: int, panel: int) -> Any:
     return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))
 
 
-@intrinsic
-def bilinear(typing: Typing, kind: Kind, columns: Type, w: Type, z: Type, d: Type, y: Type) -> Intrinsic:
+@instruction(generic=lambda kind: _bilinear_generic)
+def bilinear(builder: Builder, kind: Kind, columns: Int, w: Int, z: Int, d: Int, y: Int) -> Entry:
     """⊕ z[k] D[k, c] y[c] over w rows and the columns of a strip."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _bilinear_generic, signature, args)
-        builder.function.attributes.add("optsize")
-        return _emit_bilinear(builder, kind, *args[1:])
-
-    return kind.scalar(kind, *(types.intp,) * 5), codegen
+    builder.function.attributes.add("optsize")
+    return _emit_bilinear(builder, kind, columns, w, z, d, y)
 
 
 def _emit_bilinear(builder: Builder, kind: Kind, columns: Value, w: Value, z: Value, d: Value, y: Value) -> Value:

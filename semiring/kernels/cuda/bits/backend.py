@@ -16,6 +16,7 @@ from ....host.errors import DTypeError, ShapeError
 from ....host.types import Array
 from ...contract import Backend, ConcurrentQueue, Stopwatch
 from .. import cards, compile, gpu, transfer
+from ..library import cupy
 from ..routes import predecessors as routes
 from . import words
 from .product import Bits
@@ -116,7 +117,7 @@ class CudaBitBackend(words.Products, Backend):
             self.closure(copy)
             words.copy_bits(d, aligned)
             return
-        panel = words.kernel("panel", gpu.current())
+        panel = words.text.functions()["panel"]
         workspace = self._reserve(8 * 64 * d.words * PIVOT // 64)
         for p in range(0, n, PIVOT):
             size = min(PIVOT, n - p)
@@ -133,7 +134,7 @@ class CudaBitBackend(words.Products, Backend):
         (a, _, _), n = _fitting("step", A, A, A), len(A)
         if not 0 <= k < n:
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
-        words.kernel("step", gpu.current())((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
+        words.text.functions()["step"]((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
 
     # Memory
 
@@ -169,8 +170,6 @@ class CudaBitBackend(words.Products, Backend):
     def upload(self, array: Array, *, copy: bool = True) -> BitMatrix:
         if not isinstance(array, BitMatrix):
             return BitMatrix._of(words.pack(array), array.shape)
-        import cupy
-
         if isinstance(array.words, cupy.ndarray) and not copy:
             return array
         new = self.empty(array.shape)

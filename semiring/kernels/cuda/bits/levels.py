@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....dense.levels import MOST, Levels
 from ....host.types import Array
-from .. import compile, gpu
+from .. import compile
+from ..library import cupy
 from ..sparse.searches import Form
 from . import words
 from .product import Bits
@@ -23,21 +24,15 @@ if TYPE_CHECKING:
 
 #: Block size and rows per block of `nearest`, as in levels.cu; arcs sampled first.
 THREADS, ROWS, FIRST = 256, 32, 1024
-_NAMES = "pack_arcs", "nearest", "write_level"
 
 
 def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
     return Form(semiring, dtype, np.dtype(np.int32) if dtype == np.int16 else dtype)
 
 
+@compile.unit("levels.cu")
 def text(form: Form) -> str:
     return compile.source("levels.cu", form.prelude())
-
-
-@lru_cache(maxsize=16)
-def kernels(form: Form, device: int) -> dict[str, Any]:
-    module = compile.functions(text(form), name="levels.cu")
-    return {name: module.get_function(name) for name in _NAMES}
 
 
 class LevelsOnGpu(Levels):
@@ -51,9 +46,9 @@ class LevelsOnGpu(Levels):
         self._form = form_of(semiring, self.dtype)
 
     @cached_property
-    def kernels(self) -> dict[str, Any]:
+    def kernels(self) -> compile.Functions:
         """Compiled once a matrix looks suitable."""
-        return kernels(self._form, gpu.current())
+        return text.functions(self._form)
 
     def _some(self) -> np.ndarray:
         some: np.ndarray = self.A[0, 1 : 1 + FIRST].get()
@@ -74,8 +69,6 @@ class LevelsOnGpu(Levels):
 
         With `unit` X has the diagonal too, and ~ least key, greatest key, and whether there are other lengths follow.
         """
-        import cupy
-
         seen, size = cupy.zeros(4, np.uint64), abs(float(unit))
         sizes = np.float64(size), np.float64(1 / size if size else 0), np.int32(most), self.absent
         arguments = *self._matrix, np.int32(X.words), X.address, X.ld, seen.data.ptr, self.dtype.type(length), *sizes
@@ -90,8 +83,6 @@ class LevelsOnGpu(Levels):
         return units
 
     def _nearest(self, front: np.ndarray) -> np.ndarray:
-        import cupy
-
         rows, keys = cupy.asarray(front.astype(np.int32)), cupy.zeros(self.n, self._form.key)
         grid = -(-self.n // THREADS), -(-len(front) // ROWS)
         self.kernels["nearest"](
@@ -111,8 +102,6 @@ class LevelsOnGpu(Levels):
         return self.joined
 
     def _write(self, more: BitMatrix, fewer: BitMatrix, length: Any, out: Array) -> int:
-        import cupy
-
         count = cupy.zeros(1, np.uint64)
         m, f = (words.bits_of(x.words, self.n) for x in (more, fewer))
         ends = out.data.ptr, np.int64(out.strides[0] // out.itemsize), length

@@ -7,7 +7,7 @@ in bits*.cu, the choice among products in `product`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from ....host.types import Array
 from .. import compile, gpu
 from ..dense.launches import Pace
 from ..dense.matrix import evenly
+from ..library import cupy
 from . import product as bitproduct
 from .product import Bits
 
@@ -76,8 +77,6 @@ class Products:
 
     def _reserve(self, size: int) -> int:
         """Address of this stream's workspace, kept for the next verb; freed before it grows."""
-        import cupy
-
         key = gpu.current(), cupy.cuda.get_current_stream().ptr
         workspace = self._workspaces.get(key)
         if workspace is None or workspace.size < size:
@@ -104,8 +103,6 @@ def on_device_of_first(function: Callable[Concatenate[Any, P], R]) -> Callable[C
 
 def zeros(shape: tuple[int, ...]) -> Any:
     """Words on the device, all 0; rows 16-byte aligned, long ones 128-byte aligned."""
-    import cupy
-
     m, n = shape
     words = -(-n // 64)
     return cupy.zeros((m, padded(words)), np.uint64)[:, :words]
@@ -113,12 +110,10 @@ def zeros(shape: tuple[int, ...]) -> Any:
 
 @on_device_of_first
 def pack(array: Array) -> Any:
-    import cupy
-
     if array.dtype != np.dtype(bool):
         raise DTypeError(f"bits: the array must be bool, got {array.dtype}. Say which entries are set: A != 0.")
     (m, n), new = array.shape, zeros(array.shape)
-    target, function = bits_of(new, n), kernel("pack", gpu.current())
+    target, function = bits_of(new, n), text.functions()["pack"]
     height = len(array) if isinstance(array, cupy.ndarray) else max(1, TRANSFER // max(n, 1))
     for i in range(0, m if n else 0, max(height, 1)):
         part = cupy.asarray(array[i : i + height])
@@ -130,11 +125,9 @@ def pack(array: Array) -> Any:
 
 @on_device_of_first
 def unpack(matrix: BitMatrix, out: Array = None) -> Any:
-    import cupy
-
     m, n = matrix.shape
     out = cupy.empty((m, n), bool) if out is None else out
-    source, function = bits_of(matrix.words, n), kernel("unpack", gpu.current())
+    source, function = bits_of(matrix.words, n), text.functions()["unpack"]
     on_device = isinstance(out, cupy.ndarray)
     height = m if on_device else max(1, TRANSFER // max(n, 1))
     for i in range(0, m if n else 0, max(height, 1)):
@@ -149,8 +142,6 @@ def unpack(matrix: BitMatrix, out: Array = None) -> Any:
 @on_device_of_first
 def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
     """Words of a new matrix on the device with bits (rows[e], cols[e]) set; repeated pairs are allowed."""
-    import cupy
-
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, cols))
     if r.ndim != 1 or r.shape != c.shape:
         raise ShapeError(f"from_edges: rows and cols must be two lists of one length, got {r.shape} and {c.shape}.")
@@ -166,11 +157,9 @@ def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
 @on_device_of_first
 def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
     """Set bits (rows[e], columns[e]) of a matrix of n columns; int64 indices, bounds unchecked."""
-    import cupy
-
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, columns))
     if r.size:
-        a, function = bits_of(words, n), kernel("set_bits", gpu.current())
+        a, function = bits_of(words, n), text.functions()["set_bits"]
         function((-(-r.size // 256),), (256,), (a.address, a.ld, r.data.ptr, c.data.ptr, r.size))
 
 
@@ -193,9 +182,7 @@ def transpose(A: BitMatrix) -> Any:
 
 @on_device_of_first
 def count(A: BitMatrix, axis: int) -> Any:
-    import cupy
-
-    a, function = bits_of(A.words, A.shape[1]), kernel("count_rows", gpu.current())
+    a, function = bits_of(A.words, A.shape[1]), text.functions()["count_rows"]
     counts = cupy.zeros(A.shape[1 if axis == 0 else 0], np.int64)
     if not (a.rows and a.columns):
         return counts
@@ -214,14 +201,12 @@ def count(A: BitMatrix, axis: int) -> Any:
 
 @on_device_of_first
 def columns(A: BitMatrix, total: int) -> Any:
-    import cupy
-
     found, a = cupy.empty(total, np.int64), bits_of(A.words, A.shape[1])
     if total:
         counts = count(A, 1)
         starts = cupy.cumsum(counts) - counts
         arguments = (a.address, a.ld, np.int32(a.rows), np.int32(a.words), starts.data.ptr, found.data.ptr)
-        kernel("list_columns", gpu.current())((-(-a.rows // 8),), (256,), arguments)
+        text.functions()["list_columns"]((-(-a.rows // 8),), (256,), arguments)
     return found
 
 
@@ -259,13 +244,13 @@ def transposed(X: Bits, workspace: int) -> Bits:
 def transpose_into(to: Bits, X: Bits) -> None:
     grid = (-(-X.columns // 512), -(-X.rows // 512))
     arguments = (X.address, X.ld, np.int32(X.rows), np.int32(X.columns), to.address, to.ld)
-    kernel("transpose", gpu.current())(grid, (256,), arguments)
+    text.functions()["transpose"](grid, (256,), arguments)
 
 
 def copy_bits(to: Bits, source: Bits) -> None:
     gpu.copy_rows(to.address, 8 * to.ld, source.address, 8 * source.ld, 8 * source.words, source.rows)
 
 
-@cache
-def kernel(entry: str, device: int) -> Any:
-    return compile.functions(compile.source("bits.cu"), name="bits.cu").get_function(entry)
+@compile.unit("bits.cu")
+def text() -> str:
+    return compile.source("bits.cu")

@@ -6,7 +6,6 @@ import math
 import threading
 from bisect import bisect_left
 from dataclasses import replace
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -15,10 +14,10 @@ import numpy as np
 from ....algebra.dtypes import SCALARS, one, zero
 from ....algebra.records import Semiring
 from ....host import memory
-from ....host.compiling import about
 from ....host.errors import DeviceError
 from ....host.types import Array, Matrix
 from .. import algebra, compile, gpu
+from ..library import cuda, cupy
 
 HINT = "Multiply in parts, or give a mask."
 #: Block size; log₂ entries of a tile for one column, and for several; tiles per device, about.
@@ -49,6 +48,7 @@ WORKSPACE, RESIDENT = 2 << 30, 4
 COLUMNS = (1 << 31) - 2
 
 
+@compile.unit("gather.cu")
 def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
     shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
     return compile.source("gather.cu", algebra.text(s, dtype), shape, _outside(s))
@@ -66,30 +66,23 @@ def _bound(end: float) -> str:
     return repr(float(end)) if math.isfinite(end) else f"{'-' if end < 0 else ''}INFINITY"
 
 
+@compile.unit("spgemm.cu")
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
     ordered = s.add.selects is None and SCALARS[dtype].floating
     order = f"constexpr bool ordered = {str(ordered).lower()};\n"
     return compile.source("spgemm.cu", algebra.text(s, dtype), order, _outside(s))
 
 
-@lru_cache(maxsize=128)
-def _gathering(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int, device: int) -> dict[str, Any]:
-    with about(f"{s.name} in {dtype}"):
-        module = compile.functions(gather_text(s, dtype, mirrored, vec, group), name="gather.cu")
-    return {name: module.get_function(name) for name in ("first_rows", "gather_one", "gather_many", "join")}
-
-
+@compile.unit("inspect.cu")
 def inspect_text(index: np.dtype) -> str:
     return f"using Index = unsigned {'int' if index.itemsize == 4 else 'long long'};\n" + compile.source("inspect.cu")
 
 
 def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
     """Number of entries, whether row starts ascend from 0, and the largest index, as unsigned numbers."""
-    import cupy
-
     indices = indices if indices.itemsize in (4, 8) else indices.astype(np.int64)
     found, most = cupy.zeros(3, np.uint64), max(len(starts), len(indices))
-    function = compile.functions(inspect_text(indices.dtype), name="inspect.cu").get_function("inspect")
+    function = inspect_text.functions(indices.dtype)["inspect"]
     sizes = np.int64(len(starts) - 1), np.int64(len(indices))
     function(
         (min(BLOCKS, -(-most // THREADS)),), (THREADS,), (starts.data.ptr, indices.data.ptr, *sizes, found.data.ptr)
@@ -98,28 +91,8 @@ def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
     return used, not wrong, largest
 
 
-@lru_cache(maxsize=128)
-def _multiplying(s: Semiring, dtype: np.dtype, device: int) -> dict[str, Any]:
-    with about(f"{s.name} in {dtype}"):
-        module = compile.functions(spgemm_text(s, dtype), name="spgemm.cu")
-    return {
-        name: module.get_function(name)
-        for name in (
-            "check_rows",
-            "bound_rows",
-            "count_classes",
-            "list_classes",
-            "multiply_hashed",
-            "multiply_strips",
-            "multiply_dense",
-        )
-    }
-
-
 def arranged(keys: Any, count: int) -> tuple[Any, Any]:
     """Starts of each of `count` keys in their stable order, and that order."""
-    import cupy
-
     order = cupy.argsort(keys, kind="stable")
     return cupy.searchsorted(keys[order], cupy.arange(count + 1)).astype(np.int64), order
 
@@ -132,8 +105,6 @@ def form(columns: int, itemsize: int) -> tuple[int, int]:
 
 def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: int | None, where: str) -> None:
     """out ← A ⊗ X, or out[i, j] = ⊕ X[k, j] ⊗ A[i, k] if not mirrored."""
-    import cupy
-
     refuse_threads(threads, where)
     m, columns, count = A.shape[0], X.shape[1], len(A.indices)
     if m == 0 or columns == 0:
@@ -143,7 +114,7 @@ def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: in
         _gather_one(A.starts, A.indices, A.data, X, out, s, mirrored)
         return
     vec, group = form(columns, dtype.itemsize)
-    found = _gathering(s, dtype, mirrored, vec, group, gpu.current())
+    found = gather_text.functions(s, dtype, mirrored, vec, group)
     shift = min(MANY[1], max(MANY[0], (count // TILES).bit_length()))
     tiles = max(1, -(-count >> shift))
     first = cupy.empty(tiles, np.int32)
@@ -166,7 +137,7 @@ def _gather_one(
 ) -> None:
     """y ← A ⊗ x; with `wrong`, the address of an int32, and a counter `done` the operands are checked."""
     m, count, size = len(starts) - 1, len(indices), data.itemsize
-    found = _gathering(s, data.dtype, mirrored, 1, 1, gpu.current())
+    found = gather_text.functions(s, data.dtype, mirrored, 1, 1)
     tiles = max(1, -(-count >> ONE))
     beside = gpu.memory(tiles * (8 + 2 * size))  # a row each of 8 bytes, which aligns the others
     first, lead, carry = beside.ptr, beside.ptr + tiles * 8, beside.ptr + tiles * (8 + size)
@@ -186,8 +157,6 @@ def _gather_one(
 
 def gather_vector(A: Any, x: Any, s: Semiring) -> Any:
     """A ⊗ x for a csr matrix of floats as it came, checked by the kernel; None unless both are well-formed."""
-    import cupy
-
     y, (flag, wrong, done) = cupy.empty(A.shape[0], x.dtype), _flag(gpu.current())
     stream = cupy.cuda.get_current_stream()
     try:
@@ -205,9 +174,7 @@ def _flag(device: int) -> tuple[np.ndarray, Any, Any]:
     """This thread's number in pinned host memory, 0 between calls, its memory, and a counter on the device."""
     flags: dict[int, tuple[np.ndarray, Any, Any]] = _own.__dict__.setdefault("flags", {})
     if device not in flags:
-        from cupy.cuda import alloc_pinned_memory
-
-        memory = alloc_pinned_memory(4)
+        memory = cuda.alloc_pinned_memory(4)
         flags[device] = np.frombuffer(memory, np.int32, 1), memory, gpu.memory(4, zeros=4)
         flags[device][0][0] = 0
     return flags[device]
@@ -245,8 +212,6 @@ def multiply_checked(A: Matrix, B: Matrix, s: Semiring, where: str) -> tuple[Arr
 
 def summed(B: Any, s: Semiring, where: str) -> Any:
     """B with duplicates summed, in their order."""
-    import cupy
-
     if B.source is not None and getattr(B.source, "has_canonical_format", False):
         return B
     keys = B.rows().astype(np.int64) * B.shape[1] + B.indices
@@ -275,14 +240,12 @@ class _Product:
     def __init__(
         self, A: Matrix, B: Matrix, s: Semiring, mask: Matrix, complement: bool, where: str, *, check: bool = False
     ) -> None:
-        import cupy
-
         self.where, self.dtype, self.rows, self.columns = where, A.data.dtype, A.shape[0], B.shape[1]
         self.mode = 0 if mask is None else 1 + complement
         self.ordered = s.add.selects is None and SCALARS[self.dtype].floating
         self.zero = zero(s, self.dtype)
         self.value = algebra.register(self.dtype)
-        self.kernels = _multiplying(s, self.dtype, gpu.current())
+        self.kernels = spgemm_text.functions(s, self.dtype)
         totals = cupy.zeros(3, np.int64)
         if check:
             given = self._checked(A, totals.data.ptr + 16)
@@ -303,8 +266,6 @@ class _Product:
 
     def _checked(self, A: Matrix, found: int) -> Matrix:
         """A with starts in 64 bits and indices in 32; the number at `found` says if it is well-formed."""
-        import cupy
-
         (rows, columns), count, wide = A.shape, len(A.data), A.indices.itemsize == 8
         starts, indices = cupy.empty(rows + 1, np.int64), cupy.empty(count, np.int32) if wide else A.indices
         given = A.starts.data.ptr, np.int32(A.starts.itemsize == 8), A.indices.data.ptr, np.int32(wide), A.data.data.ptr
@@ -314,8 +275,6 @@ class _Product:
         return replace(A, starts=starts, indices=indices)
 
     def computed(self) -> tuple[Any, Any, Any]:
-        import cupy
-
         if self.mode == 1:
             return self._within_mask()
         counts = cupy.zeros(self.rows, np.int32)
@@ -331,8 +290,6 @@ class _Product:
 
     def _within_mask(self) -> tuple[Any, Any, Any]:
         """`computed` at the mask's positions, which bound each row: computed there, then compacted."""
-        import cupy
-
         mask = self.operands[2]
         most, counts = len(mask.indices), cupy.zeros(self.rows, np.int32)
         self._require(2 * most)
@@ -348,8 +305,6 @@ class _Product:
 
     def _begun(self, counts: Any) -> tuple[Any, int, int]:
         """CSR starts of rows with `counts` entries, their total, and the longest row."""
-        import cupy
-
         found = cupy.zeros(self.rows + 2, np.int64)  # starts, then the longest row
         if self.rows:
             cupy.cumsum(counts, dtype=np.int64, out=found[1:-1])
@@ -363,8 +318,6 @@ class _Product:
 
     def _over(self, bound: Any, longest: int, counts: Any, C: Any) -> None:
         """Count the entries of rows, or compute them into C; at most `bound` keys each, `longest` in any."""
-        import cupy
-
         width = self._width(C)
         most = BESIDE_ONE if width >= self.columns else TABLE
         if width >= self.columns and self.rows * width <= CLEARED and longest > ALIKE:
@@ -436,8 +389,6 @@ class _Product:
         function((count * strips,), (threads,), (*arguments, *self._results(counts, C)), shared_mem=shared)
 
     def _dense(self, rows: Any, count: int, counts: Any, C: Any) -> None:
-        import cupy
-
         words = -(-self.columns // 32)
         value = np.dtype(self.value)
         each = 4 * words * (2 if self.mode else 1) + (32 * words * value.itemsize if C else 0)

@@ -16,6 +16,7 @@ from ....host.errors import DivergenceError, DTypeError, ShapeError, star_withou
 from ....host.types import Array
 from ...contract import Backend, ConcurrentQueue, Stopwatch, by_halves
 from .. import algebra, gpu, transfer
+from ..library import cupy
 from ..routes import predecessors as routes
 from . import exponentials, matrix, mirror, panels, sums, tiles
 from .batch import Batch
@@ -211,8 +212,6 @@ class CudaBackend(Launches, Backend):
         Small matrices take one launch, a thread block each. Larger ones are closed together by a `blocked` schedule, if
         given and if they are many; else by a launch each.
         """
-        import cupy
-
         if A.dtype != self.dtype:
             raise DTypeError(f"closure_batch: matrices must be {self.dtype}, got {A.dtype}. Convert them with upload.")
         if A.ndim != 3 or A.shape[1] != A.shape[2]:
@@ -256,8 +255,6 @@ class CudaBackend(Launches, Backend):
 
     def aligned(self, A: Array) -> Any:
         """A, or, if products gain and memory suffices, a copy with 16-byte aligned rows."""
-        import cupy
-
         (m, n), size = A.shape, self.dtype.itemsize
         found = matrix.view(A)
         if n <= self.limits.one_launch or (found and matrix.aligned(found, size)):
@@ -286,8 +283,6 @@ class CudaBackend(Launches, Backend):
         return found
 
     def set_diagonal(self, A: Array, value: Any) -> None:
-        import cupy
-
         k = cupy.arange(len(A))
         A[k, k] = cupy.asarray(value, self.dtype)
 
@@ -306,16 +301,12 @@ class CudaBackend(Launches, Backend):
         return gpu.resources(launch.function, tile.threads, launch.shared)
 
     def empty(self, shape: tuple[int, ...]) -> Any:
-        import cupy
-
         if self.access == "pitched" and len(shape) == 2:
             in_row = gpu.PITCH // self.dtype.itemsize
             return cupy.empty((shape[0], -(-shape[1] // in_row) * in_row), self.dtype)[:, : shape[1]]
         return cupy.empty(shape, self.dtype)
 
     def panel(self, shape: tuple[int, ...]) -> Any:
-        import cupy
-
         m, n = shape
         return cupy.zeros((m, -(-n // 64) * 64), self.dtype)[:, :n]
 
@@ -326,8 +317,6 @@ class CudaBackend(Launches, Backend):
         return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> Any:
-        import cupy
-
         if isinstance(array, cupy.ndarray):
             if not copy:
                 return array if array.dtype == self.dtype else cupy.asarray(array, self.dtype)
@@ -337,8 +326,6 @@ class CudaBackend(Launches, Backend):
         return transfer.upload(np.asarray(array), self.dtype)
 
     def download(self, matrix: Array, out: Array = None) -> Any:
-        import cupy
-
         if isinstance(out, cupy.ndarray):
             if out is not matrix:
                 out[...] = matrix
@@ -404,8 +391,6 @@ class CudaBackend(Launches, Backend):
 
     def _by_copies(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
         """C ← A ⊗ B where C is B (or A), from copies of strips: a tile may be computed twice, see sums.py."""
-        import cupy
-
         size, cut = self.dtype.itemsize, matrix.columns if side == "rows" else matrix.rows
         for start, stop in matrix.strips(C.columns if side == "rows" else C.rows, COPIED):
             part = cut(C, start, stop, size)
@@ -424,15 +409,11 @@ class CudaBackend(Launches, Backend):
 
     def _operand(self, X: Array) -> Matrix:
         """An operand in place, or its row-contiguous copy."""
-        import cupy
-
         # Keep the copy until its launch; afterwards the pool reuses memory in stream order.
         return matrix.view(X) or Matrix(*matrix.contiguous(copy := cupy.ascontiguousarray(X)), copy)
 
     def _output(self, X: Array, write: Callable[[Matrix], object]) -> None:
         """Apply `write` to X, or to a row-contiguous copy that is written back."""
-        import cupy
-
         seen = matrix.view(X)
         if seen is not None:
             write(seen)

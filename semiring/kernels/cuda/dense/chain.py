@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.types import Array
-from .. import compile, gpu
+from .. import compile
+from ..library import cupy
 
 #: Block size; most dynamic shared memory, bytes.
 THREADS, SHARED = 256, 200 << 10
 
 
+def _prepare(found: compile.Functions, semiring: Semiring, dtype: np.dtype) -> None:
+    for entry in ("chain", "unchain", "trace"):
+        compile.allow_shared(found[entry], SHARED)
+
+
+@compile.unit("chain.cu", prepare=_prepare)
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     selects = {"greatest": 1, "least": -1, None: 0}[semiring.add.selects]
     none = "T(INFINITY)" if semiring.zero > 0 else "-T(INFINITY)"
     word = "float" if dtype.itemsize == 4 else "double"
     return compile.source("chain.cu", f"using T = {word};\nconstexpr int selects = {selects};\n#define NONE ({none})\n")
-
-
-@lru_cache(maxsize=16)
-def kernels(semiring: Semiring, dtype: np.dtype, device: int) -> tuple[Any, ...]:
-    with about(f"{semiring.name} in {dtype}"):
-        module = compile.functions(text(semiring, dtype), name="chain.cu")
-    found = tuple(map(module.get_function, ("chain", "unchain", "trace")))
-    for function in found:
-        compile.allow_shared(function, SHARED)
-    return found
 
 
 def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[Any, ...], int]:
@@ -47,26 +42,23 @@ def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[An
 
 def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
     """x of (batch, steps, states), and over (logaddexp, +) the shift of each row; E and M contiguous."""
-    import cupy
-
     x, shift = cupy.empty(E.shape, E.dtype), cupy.zeros(E.shape[:2], np.float64)
     if x.size:
         arguments, shared = _matrices(E, M, 1, 1)
-        function = kernels(semiring, E.dtype, gpu.current())[0]
+        function = text.functions(semiring, E.dtype)["chain"]
         function((len(E),), (THREADS,), (E.data.ptr, *arguments, x.data.ptr, shift.data.ptr), shared)
     return x, shift
 
 
 def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, semiring: Semiring) -> tuple[Any, Any]:
     """Backward step: derivatives by E and by each sequence's matrices, from G, the derivative by x."""
-    import cupy
-
     (count, steps, states), a = E.shape, cupy.empty(E.shape, E.dtype)
     d = cupy.zeros((count, *((max(steps - 1, 0),) if M.ndim == 4 else ()), states, states), E.dtype)
     if a.size:
         arguments, shared = _matrices(E, M, 2, 2)
         addresses = (X.data.ptr for X in (x, shift, G, a, d))
-        kernels(semiring, E.dtype, gpu.current())[1]((count,), (THREADS,), (E.data.ptr, *arguments, *addresses), shared)
+        function = text.functions(semiring, E.dtype)["unchain"]
+        function((count,), (THREADS,), (E.data.ptr, *arguments, *addresses), shared)
     return a, d
 
 
@@ -75,4 +67,4 @@ def trace(M: Array, x: Array, last: Array, paths: Array, semiring: Semiring) -> 
     if x.size:
         (steps, states, m, *strides, _), _ = _matrices(x, M, 0, 0)
         arguments = steps, states, m, *strides, *(X.data.ptr for X in (x, last, paths))
-        kernels(semiring, x.dtype, gpu.current())[2]((len(x),), (32,), arguments)
+        text.functions(semiring, x.dtype)["trace"]((len(x),), (32,), arguments)

@@ -14,6 +14,7 @@ from ....algebra.catalog import plus_times
 from ....algebra.records import Semiring
 from ....host.errors import ShapeError
 from .. import cards, gpu, transfer
+from ..library import cupy
 from . import cooperative, matrix, registry, sums, tiles
 from .matrix import Matrix
 from .registry import Kernels
@@ -204,8 +205,6 @@ class Launches:
     # Copies
 
     def _aligned(self, X: Matrix) -> Matrix:
-        import cupy
-
         step = max(8, 16 // self.dtype.itemsize)
         padded = cupy.empty((X.rows, -(-X.columns // step) * step), self.dtype)
         padded[:, X.columns :] = 0

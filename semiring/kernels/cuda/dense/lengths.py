@@ -11,6 +11,7 @@ import numpy as np
 from ....algebra.dtypes import SCALARS
 from ....host.types import Array
 from .. import algebra, compile, gpu
+from ..library import cupy
 from . import matrix
 
 #: Block size; columns and rows per block of `relax`; as in lengths.cu.
@@ -21,6 +22,7 @@ RESIDENT, TOGETHER = 8, 16
 _STATE = 16
 
 
+@compile.unit("lengths.cu")
 def text(entries: np.dtype, lengths: np.dtype, sign: int) -> str:
     """Translation unit for two integer dtypes; `sign` is −1 if ⊕ keeps the greatest."""
     wide = max(entries.itemsize, lengths.itemsize) > 4
@@ -33,11 +35,6 @@ def text(entries: np.dtype, lengths: np.dtype, sign: int) -> str:
     nothing = algebra._literal(SCALARS[entries].infinities[sign * math.inf], types["X"])
     prelude = "".join(f"using {name} = {spelled};\n" for name, spelled in types.items())
     return compile.source("lengths.cu", f"{prelude}constexpr int sign = {sign};\nconstexpr X absent = {nothing};\n")
-
-
-@cache
-def _function(entry: str, entries: np.dtype, lengths: np.dtype, sign: int, device: int) -> Any:
-    return compile.functions(text(entries, lengths, sign), name="lengths.cu").get_function(entry)
 
 
 def to_lengths(A: Array, L: Array, sign: int, infinity: int, offset: int = 0, potential: Array = None) -> None:
@@ -56,11 +53,10 @@ def to_entries(
 def _each(
     entry: str, source: Array, out: Array, kind: Any, infinity: int, offset: int, potential: Array, *others: int
 ) -> None:
-    device = gpu.current()
-    blocks = min(-(-source.size // THREADS), RESIDENT * gpu.multiprocessors(device))
+    blocks = min(-(-source.size // THREADS), RESIDENT * gpu.multiprocessors(gpu.current()))
     h, n = (0, 1) if potential is None else (potential.data.ptr, len(potential))
     arguments = source.data.ptr, out.data.ptr, source.size, infinity, offset, h, np.int32(n), *others
-    _function(entry, *kind, device)((blocks,), (THREADS,), arguments)
+    text.functions(*kind)[entry]((blocks,), (THREADS,), arguments)
 
 
 def unpack(D: Array, out: Array, none: Any, lost: Any, shift: int, bits: int, unit: tuple[float, int]) -> None:
@@ -74,8 +70,6 @@ def unpack(D: Array, out: Array, none: Any, lost: Any, shift: int, bits: int, un
 
 @cache
 def _unpacking() -> Any:
-    import cupy
-
     return cupy.ElementwiseKernel(
         "T x, T none, U lost, int64 shift, int64 mask, float64 unit, float64 parts",
         "U y",
@@ -90,16 +84,14 @@ def potentials(A: Array, sign: int, floor: int, passes: int) -> tuple[Any, int] 
 
     None if `passes` do not suffice, if an h is below `floor`, or if rows of A are not contiguous. Waits for the device.
     """
-    import cupy
-
     found = matrix.view(A)
     if found is None:
         return None
-    n, device, kind = len(A), gpu.current(), np.dtype(np.int64 if A.itemsize > 4 else np.int32)
+    n, kind = len(A), np.dtype(np.int64 if A.itemsize > 4 else np.int32)
     end = _STATE + n * kind.itemsize
     buffer = cupy.zeros(end + 4 * n, np.uint8)  # kernel state, h, and the pass of each last change
     state, h, changed = (buffer.data.ptr + offset for offset in (0, _STATE, end))
-    relax = _function("relax", A.dtype, A.dtype, sign, device)
+    relax = text.functions(A.dtype, A.dtype, sign)["relax"]
     grid, operands = (-(-n // COLUMNS), -(-n // ROWS)), (found.address, found.ld, np.int32(n), kind.type(floor))
     for first in range(1, passes + 1, TOGETHER):
         last = first + TOGETHER - 1

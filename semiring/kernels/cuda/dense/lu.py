@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 
 from ....algebra.catalog import plus_times
 from ....host.types import Array
-from .. import compile, gpu
+from .. import compile
+from ..library import cupy
 from . import matrix
 from .launches import others
 from .matrix import Matrix
@@ -21,10 +19,8 @@ _FAILURE = np.dtype([("row", np.int32), ("pivot", np.float64)], align=True)
 
 def factor(A: Array) -> tuple[int, float] | None:
     """A ← its factors L and U in place, C-contiguous; returns row and value of the first vanishing pivot, or None."""
-    import cupy
-
     n, size = len(A), A.dtype.itemsize
-    names, product = _functions(A.dtype, gpu.current()), others(plus_times, A.dtype).product
+    names, product = text.functions(A.dtype), others(plus_times, A.dtype).product
     failure = cupy.full(_FAILURE.itemsize, 0xFF, np.uint8)  # row −1
     scratch = cupy.empty((max(n - SIZE, 1), SIZE), A.dtype)
     X, negative = Matrix(*matrix.contiguous(A)), Matrix(*matrix.contiguous(scratch))
@@ -46,14 +42,9 @@ def factor(A: Array) -> tuple[int, float] | None:
     return None if row < 0 else (row, pivot)
 
 
+@compile.unit("lu.cu")
 def text(dtype: np.dtype) -> str:
     prelude = (
         f"using T = {'float' if dtype.itemsize == 4 else 'double'};\n#define INFINITY __int_as_float(0x7f800000)\n"
     )
     return compile.source("lu.cu", prelude)
-
-
-@cache
-def _functions(dtype: np.dtype, device: int) -> dict[str, Any]:
-    module = compile.functions(text(dtype), name="lu.cu")
-    return {name: module.get_function(name) for name in ("factor", "panels")}

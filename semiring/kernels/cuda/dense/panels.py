@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import gpu
+from ..library import cupy
 from . import matrix, mirror
 from .launches import Launches
 from .matrix import Matrix
@@ -105,8 +106,6 @@ class Strips:
     """Workspaces for strips of a panel, each serialised by its stream."""
 
     def __init__(self, ops: Launches, along: int, across: int, ld: int) -> None:
-        import cupy
-
         self._ops = ops
         self._width, count = sizes(ops.tile_table[0], ops.multiprocessors, along, across, ld)
         self._alone = self._width >= across
@@ -151,8 +150,6 @@ class Strips:
 
 def side_by_side(works: Sequence[Callable[[], None]]) -> None:
     """Run each on its own stream, as far as there are; the current stream continues after all."""
-    import cupy
-
     here, streams = cupy.cuda.get_current_stream(), _streams(gpu.current())[: len(works)]
     begun = here.record()
     for stream in streams:
@@ -169,8 +166,6 @@ _own = threading.local()
 
 def _streams(device: int) -> list[Any]:
     """Per-thread streams for concurrent work: another thread may be capturing a graph."""
-    import cupy
-
     streams: dict[int, list[Any]] = _own.__dict__.setdefault("streams", {})
     if device not in streams:
         streams[device] = [cupy.cuda.Stream(non_blocking=True) for _ in range(UNDER_WAY)]

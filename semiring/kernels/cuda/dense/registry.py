@@ -13,6 +13,7 @@ import numpy as np
 from ....algebra.records import Semiring, Variant
 from ....host.compiling import about
 from .. import algebra, cards, compile, gpu
+from ..library import cupy
 from . import cooperative, sources, tiles
 from .cooperative import Geometry
 from .tiles import Tile
@@ -196,7 +197,6 @@ class Kernels:
         ]
         if 0 < left <= cooperative.SIDE:
             wanted.append(partial(self.pivot, False))
-        import cupy
 
         def compiled(kernel: Callable[[], Any]) -> None:
             with cupy.cuda.Device(self.device):

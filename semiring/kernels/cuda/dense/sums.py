@@ -22,6 +22,7 @@ import numpy as np
 
 from ....algebra.dtypes import SCALARS
 from .. import gpu, tensor_maps
+from ..library import cupy
 from . import matrix, sums_text
 from .matrix import Matrix
 from .registry import Kernels
@@ -189,8 +190,6 @@ class Sums:
     def _by_multiplications(
         self, C: Matrix, A: Matrix, B: Matrix, a: Operand, b: Operand, accumulate: bool, batch: Batch
     ) -> None:
-        import cupy
-
         most = max(FLAGGED, PARTS // (8 * C.columns) // FLAGGED * FLAGGED)
         for start, stop in matrix.strips(C.rows, most):
             between = cupy.empty((stop - start, C.columns), np.float64)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....algebra import dtypes
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.memory import available, require
 from ....host.types import Array
 from ...cpu.routes.equality import SLACK
 from .. import algebra, compile, gpu
+from ..library import cupy
 from . import by_distance, levelled
 from .pairs import Pairs, index_of
 from .predecessors import OPTIONS, constants, rounds
@@ -51,33 +51,27 @@ def essential(semiring: Semiring, A: Array, D: Array, doubt: float) -> Edges:
 
     Raises MemoryNeeded if they do not fit.
     """
-    import cupy
-
     A, D = cupy.ascontiguousarray(A), cupy.ascontiguousarray(D)
     n, index = len(D), index_of(len(D))
     off = doubt * dtypes.SCALARS[D.dtype].eps * largest_finite(semiring, D) if rounds(semiring, D.dtype) else 0
     slack, blocks = algebra.register(D.dtype)(off), max(1, -(-n // WARPS))
     counts = cupy.zeros(n + 1, np.int64)
-    kernels = _module(semiring, D.dtype, index, 0, gpu.current())
-    kernels.get_function("count_good")(
-        (blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, counts.data.ptr)
-    )
+    kernels = text.functions(semiring, D.dtype, index, 0)
+    kernels["count_good"]((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, counts.data.ptr))
     starts = cupy.cumsum(counts)
     count = int(starts[-1])
     require(count * (4 * index.itemsize + 2 * D.itemsize + 24), "cuda", where="paths", hint="Use device='cpu'.")
     tails, heads, weights = (cupy.empty(count, d) for d in (index, index, D.dtype))
     given = (x.data.ptr for x in (starts, tails, heads, weights))
-    kernels.get_function("list_good")((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, *given))
+    kernels["list_good"]((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, *given))
     return Edges(starts, tails, heads, weights)
 
 
 def largest_finite(semiring: Semiring, D: Array) -> float:
     """The largest finite |entry| of a contiguous CuPy array; 0 if there is none."""
-    import cupy
-
     found = cupy.zeros(1, np.uint64)
     blocks = max(1, min(RESIDENT * gpu.multiprocessors(gpu.current()), -(-D.size // THREADS)))
-    function = _function(semiring, D.dtype, index_of(1), 0, "find_largest")
+    function = text.functions(semiring, D.dtype, index_of(1), 0)["find_largest"]
     function((blocks,), (THREADS,), (D.data.ptr, D.size, found.data.ptr))
     return float(found.get().view(np.float64)[0])
 
@@ -93,8 +87,6 @@ class Adjoint:
     def __init__(
         self, semiring: Semiring, dtype: np.dtype, edges: Any, threads: int, names: Sequence[Any], where: str
     ) -> None:
-        import cupy
-
         self.semiring, self.dtype, self.where = semiring, np.dtype(dtype), where
         self.threads, self._host_options = threads, (threads, names, where)
         starts, heads, weights = edges
@@ -123,8 +115,6 @@ class Adjoint:
 
     @cached_property
     def _tails(self) -> Any:
-        import cupy
-
         return (self._starts.searchsorted(cupy.arange(self.count), side="right") - 1).astype(self.index)
 
     @cached_property
@@ -142,8 +132,6 @@ class Adjoint:
 
         Without `of_edges`, sums per vertex: entering, then leaving.
         """
-        import cupy
-
         require(self._held, "cuda", where=self.where, hint="Use device='cpu'.")
         return cupy.zeros(self._slots, np.uint64), cupy.zeros(self.n, np.int32)
 
@@ -154,15 +142,11 @@ class Adjoint:
     @cached_property
     def _closed(self) -> Any:
         """Sums so far, by arc; by (head, tail) place if dense; or per vertex."""
-        import cupy
-
         return cupy.zeros(self._slots)
 
     @cached_property
     def _listed(self) -> tuple[Any, Any, Any]:
         """By head: starts, arcs in kernel format, and their indices."""
-        import cupy
-
         if self._apart_heads:  # n
             order, starts = cupy.full(self._places, -1, np.int64), self._apart_heads * cupy.arange(self.n + 1)
             order[self._heads.astype(np.int64) * self._apart_heads + self._tails] = cupy.arange(self.count)
@@ -193,8 +177,6 @@ class Adjoint:
         A single row of demand serves all rows. Raises DivergenceError if tight arcs form a cycle, so that best
         paths do not end, and DomainError if D is not the closure, or best paths are too many for float64.
         """
-        import cupy
-
         demand = cupy.ascontiguousarray(cupy.asarray(demand), dtype=np.float64)
         together = len(D) > 0 and bool((np.diff(sources) == 1).all())
         rows = slice(int(sources[0]), int(sources[-1]) + 1) if together else cupy.asarray(sources)
@@ -240,8 +222,6 @@ class Adjoint:
     @property
     def along(self) -> Any:
         """Flow over each edge, CuPy float64; after `finish`, and only with `of_edges`."""
-        import cupy
-
         along = self._closed if "_closed" in vars(self) else cupy.zeros(self.count)
         if "_closed" in vars(self) and self._apart_heads:
             table, along = along, cupy.empty(self.count)
@@ -262,8 +242,6 @@ class Adjoint:
         return entering, leaving
 
     def _of_closed(self) -> Any:
-        import cupy
-
         if not self.of_edges:
             return self._closed.reshape(2, self.n).get()
         if self._apart_heads:
@@ -277,8 +255,6 @@ class Adjoint:
 
     def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
         """out ← the number of best paths from each source to every vertex, int64; errors as in `add`."""
-        import cupy
-
         D, found, failed = self._rows(D), cupy.empty(D.shape, np.int64), cupy.zeros(len(D), np.int32)
         nothing = cupy.zeros((1, 1))
         for _, _, sums in self._tried(D, sources, nothing, nothing, found.data.ptr, failed):
@@ -316,8 +292,6 @@ class Adjoint:
 
     @staticmethod
     def _rows(D: Array) -> Any:
-        import cupy
-
         D = cupy.asarray(D)
         return D if D.strides[1] == D.itemsize and D.strides[0] % D.itemsize == 0 else cupy.ascontiguousarray(D)
 
@@ -325,8 +299,6 @@ class Adjoint:
         self, D: Array, sources: np.ndarray, demand: Array, bounds: Array, counts: int, failed: Array
     ) -> Iterator[tuple[int, int, Callable[[np.float64], None]]]:
         """Chunks of rows with tested arcs, each with the launcher of its sums."""
-        import cupy
-
         scalar, n, pitch = algebra.register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
         floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
@@ -364,8 +336,6 @@ class Adjoint:
 
     def _try(self, D: Array, slack: Any, floor: Any, turned: int, bits: int) -> Any:
         """bits ← candidate arcs of these rows; returns their number per row."""
-        import cupy
-
         tight, groups, over = cupy.zeros(len(D), np.int32), -(-len(D) // WARP), max(1, -(-self.n // WARP))
         rows, width, n = (np.int32(x) for x in (len(D), groups * WARP, self.n))
         pitch = D.strides[0] // D.itemsize
@@ -440,21 +410,12 @@ class Adjoint:
         return max(WARP, 1 << min(most, MANY).bit_length() - 1) if most else WARP
 
     def _function(self, entry: str) -> Any:
-        return _function(self.semiring, self.dtype, self.index, self._near, entry)
+        return text.functions(self.semiring, self.dtype, self.index, self._near)[entry]
 
 
+@compile.unit("adjoint.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int) -> str:
     workers, resident = SHAPES[near]
     integer = "unsigned short" if index.itemsize == 2 else "unsigned"
     sizes = f"constexpr int near = {near}, workers = {workers}, resident = {resident};\nusing Index = {integer};\n"
     return compile.source("adjoint.cu", algebra.text(semiring, dtype), constants(semiring, dtype), sizes)
-
-
-@lru_cache(maxsize=64)
-def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype, index, near), options=OPTIONS, name="adjoint.cu")
-
-
-def _function(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int, entry: str) -> Any:
-    return _module(semiring, dtype, index, near, gpu.current()).get_function(entry)

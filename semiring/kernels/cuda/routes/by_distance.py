@@ -6,16 +6,15 @@ distance at a time (Brandes 2001), without lists of tight arcs per source. See b
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.memory import available
 from ....host.types import Array
-from .. import algebra, compile, gpu
+from .. import algebra, compile
+from ..library import cupy
 
 #: Most units and vertices; most passes over the arcs, within their weights.
 LEVELS, VERTICES, ROUNDS = 64, 1 << 25, 8
@@ -27,8 +26,6 @@ THREADS, WARPS, GROUP = 256, 8, 128
 
 def unit_of(weights: Array, ends: tuple[float, ...], *, least: bool) -> float:
     """Common unit of the weights, if they worsen walks and are at most LEVELS units; else 0. `ends`: their range."""
-    import cupy
-
     if not len(weights):
         return 0.0
     nearest, farthest = sorted(map(abs, ends))
@@ -50,8 +47,6 @@ class Sums:
     """
 
     def __init__(self, semiring: Semiring, dtype: np.dtype, edges: tuple[Any, Any, Any], unit: float, n: int) -> None:
-        import cupy
-
         self.semiring, self.dtype, self.unit, self.n = semiring, dtype, unit, n
         tails, heads, weights = edges
         units = abs(weights.astype(np.float64) / unit).astype(np.int64)
@@ -66,8 +61,6 @@ class Sums:
 
     def _lists(self, of: Any, others: Any, units: Any) -> tuple[tuple[Any, Any], Any]:
         """Arcs by one end and by weight: starts, packed arcs, and their indices."""
-        import cupy
-
         ends = of.astype(np.int64)
         order = cupy.argsort(ends * (2 * LEVELS) + units, kind="stable")
         starts = ends[order].searchsorted(cupy.arange(self.n + 1)).astype(np.int64)
@@ -89,8 +82,6 @@ class Sums:
 
         False if memory is short, if path counts are inexact in float32, or if rows are no distances.
         """
-        import cupy
-
         rows, n, levels = len(D), self.n, self.levels(largest)
         width, groups = -(-rows // GROUP) * GROUP, -(-rows // GROUP)
         if not levels or 13 * n * width + 16 * n * groups > (available("cuda") or 0):
@@ -128,14 +119,9 @@ class Sums:
         return True
 
     def _launch(self, entry: str, grid: tuple[int, ...], *arguments: Any) -> None:
-        _module(self.semiring, self.dtype, gpu.current()).get_function(entry)(grid, (THREADS,), arguments)
+        text.functions(self.semiring, self.dtype)[entry](grid, (THREADS,), arguments)
 
 
+@compile.unit("by_distance.cu")
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     return compile.source("by_distance.cu", algebra.text(semiring, dtype))
-
-
-@lru_cache(maxsize=64)
-def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype), name="by_distance.cu")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....host.types import Array
 from .. import compile, gpu
+from ..library import cupy
 
 #: Block size; blocks of `subtrees` per multiprocessor if sums are in global memory.
 THREADS, RESIDENT = 256, 4
@@ -18,13 +18,11 @@ BAND, SIDE, MOST = 64, 64, 65535
 
 def subtrees(P: Array, Q: Array, threads: int) -> Any:
     """sums[s,j] ← Σ Q[s,t] over the t whose path in P passes j or ends there; (…, n, n)."""
-    import cupy
-
     sums, n = cupy.empty(P.shape, Q.dtype), P.shape[-1]
     if not P.size:
         return sums
     rows, size, device = P.size // n, 8 * (n + (n + 1) // 2), gpu.current()
-    function, fits = _function(Q.dtype, "subtrees", device), size <= gpu.most_shared(device) - 1024
+    function, fits = text.functions(Q.dtype)["subtrees"], size <= gpu.most_shared(device) - 1024
     compile.allow_shared(function, size if fits else 0)
     resident = gpu.resident(function, THREADS, size) if fits else RESIDENT
     blocks = min(rows, resident * gpu.multiprocessors(device))
@@ -37,13 +35,11 @@ def subtrees(P: Array, Q: Array, threads: int) -> Any:
 
 def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
     """F[k,j] ← Σ values[i,j] over the i with K[i,j] = k; (…, rows, n). Negative k are skipped."""
-    import cupy
-
     m, n = K.shape[-2:]
     out = cupy.empty((*K.shape[:-2], rows, n), values.dtype)
     if not out.size:
         return out
-    batch, device = out.size // (rows * n), gpu.current()
+    batch = out.size // (rows * n)
     greatest, F = (gpu.memory(8 * size, zeros=8 * size) for size in (batch * n, out.size))
     K, values = cupy.ascontiguousarray(K), cupy.ascontiguousarray(values)
     sizes = [np.int32(x) for x in (m, n, rows, batch)]
@@ -54,14 +50,12 @@ def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
         ("unscale", rows, (F.ptr, *sizes, greatest.ptr, out.data.ptr)),
     ):
         grid = -(-n // THREADS), -(-max(high, 1) // BAND), min(batch, MOST)
-        _function(values.dtype, entry, device)(grid, (THREADS,), arguments)
+        text.functions(values.dtype)[entry](grid, (THREADS,), arguments)
     return out
 
 
 def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, threads: int) -> Any:
     """K[i,j] ← the least k of the best A[i,k] ⊗ B[k,j], or −1 if none beats zero; int32 (…, m, n)."""
-    import cupy
-
     (m, inner), n, scalar = A.shape[-2:], B.shape[-1], A.dtype.type
     K = cupy.empty((*A.shape[:-1], n), np.int32)
     if not K.size:
@@ -71,14 +65,10 @@ def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, thre
     sizes = (np.int32(x) for x in (m, inner, n, batch, times))
     arguments = A.data.ptr, B.data.ptr, *sizes, scalar(sign), scalar(sign * zero), K.data.ptr
     grid = -(-n // SIDE), -(-m // SIDE), min(batch, MOST)
-    _function(A.dtype, "choose", gpu.current())(grid, (THREADS,), arguments)
+    text.functions(A.dtype)["choose"](grid, (THREADS,), arguments)
     return K
 
 
+@compile.unit("gradients.cu")
 def text(dtype: np.dtype) -> str:
     return compile.source("gradients.cu", f"using T = {'float' if dtype.itemsize == 4 else 'double'};")
-
-
-@lru_cache(maxsize=64)
-def _function(dtype: np.dtype, entry: str, device: int) -> Any:
-    return compile.functions(text(dtype), name="gradients.cu").get_function(entry)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....host.types import Array
+from ..library import cupy
 
 #: Most levels, and density of arcs from which products beat lists.
 LEVELS, DENSE = 8, 1 / 32
@@ -35,7 +36,6 @@ def needed(rows: int, n: int) -> int:
 
 def multiply(X: Array, Y: Array) -> Any:
     """X Y of float16 matrices in float32, exact for integers with sums up to 2²⁴; each contiguous or transposed."""
-    import cupy
     from cupy.cuda import cublas, device, runtime
 
     (rows, inner), columns = X.shape, Y.shape[1]
@@ -73,8 +73,6 @@ class Sums:
     """Flow over arcs, as a matrix valid at arcs, and the number of other sources that reach each vertex."""
 
     def __init__(self, tails: Array, heads: Array, n: int) -> None:
-        import cupy
-
         self.arcs, self.n = (tails.astype(np.int64), heads.astype(np.int64)), n
         self.A, self.carried = cupy.zeros((n, n), np.float16), cupy.zeros((n, n), np.float64)
         self.A[self.arcs] = 1.0

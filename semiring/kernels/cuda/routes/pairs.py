@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.types import Array
-from .. import algebra, compile, gpu
+from .. import algebra, compile
 from ..dense import mirror
 from ..dense.matrix import Matrix
 from ..dense.tiles import Tile
+from ..library import cupy
 from .predecessors import OPTIONS, constants
 
 #: Tiles of pair tests, for entries of 8 bytes and of fewer.
@@ -38,12 +38,10 @@ class Pairs:
     def __init__(self, semiring: Semiring, edges: tuple[Any, Any, Any], *, nonnegative: bool) -> None:
         self.edges, self.n, self.count, self.dtype = edges, len(edges[0]) - 1, len(edges[1]), edges[2].dtype
         self.index, self.tile = edges[1].dtype, tile_of(self.dtype)
-        self.module = _module(semiring, self.dtype, self.index, nonnegative, self.tile, gpu.current())
+        self.functions = text.functions(semiring, self.dtype, self.index, nonnegative=nonnegative)
 
     def list(self, D: Array, sources: np.ndarray, slack: Any, floor: Any, lists: int, most: int) -> Any:
         """lists ← candidate arcs of these rows, at most `most` each; returns their number per row."""
-        import cupy
-
         if self.n == len(D) and self.n <= SORTED and bool((sources == np.arange(self.n)).all()):
             return self._list_sorted(D, slack, floor, lists, most)
         tight, A = cupy.zeros(len(D), np.int32), self._matrix
@@ -53,7 +51,7 @@ class Pairs:
         return tight
 
     def _multiply(self, rows: tuple[Any, ...], operands: tuple[Any, ...], lists: tuple[Any, ...]) -> None:
-        tile, function = self.tile, self.module.get_function("list_tight")
+        tile, function = self.tile, self.functions["list_tight"]
         shared = tile.shared(self.dtype.itemsize) + tile.bm * tile.bn * max(4, self.dtype.itemsize)
         compile.allow_shared(function, shared)
         blocks = (tile.covers(int(rows[2]), self.n),)
@@ -61,13 +59,11 @@ class Pairs:
 
     def _list_sorted(self, D: Array, slack: Any, floor: Any, lists: int, most: int) -> Any:
         """`list` for all rows, with vertices reordered so that near ones are adjacent."""
-        import cupy
-
-        tile, n, size, module = self.tile, self.n, self.dtype.itemsize, self.module
+        tile, n, size, functions = self.tile, self.n, self.dtype.itemsize, self.functions
         pitch, one = D.strides[0] // D.itemsize, -(-n // THREADS)
 
         def launch(name: str, grid: tuple[int, ...], *given: Any) -> None:
-            module.get_function(name)(grid, (THREADS,), given)
+            functions[name](grid, (THREADS,), given)
 
         tight = cupy.empty(n, np.int32)
         arcs = tuple(x.data.ptr for x in self.edges)
@@ -77,7 +73,7 @@ class Pairs:
         launch("invert", (one,), order.data.ptr, np.int32(n), place.data.ptr)
         X, A = cupy.empty((n, width), self.dtype), cupy.empty((n, width), self.dtype)
         given = D.data.ptr, pitch, np.int32(n), order.data.ptr, place.data.ptr, *arcs
-        sort = module.get_function("sort_rows")
+        sort = functions["sort_rows"]
         compile.allow_shared(sort, width * size)
         sort((n,), (THREADS,), (*given, width, X.data.ptr, A.data.ptr), width * size)
         # Both directions together only if nearly every D is an arc, so that few tests are wasted.
@@ -95,9 +91,7 @@ class Pairs:
 
     def _order(self, D: Array, pitch: int) -> Any:
         """Locality order of vertices: groups are halved down to a warp."""
-        import cupy
-
-        order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self.module.get_function("halve")
+        order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self.functions["halve"]
         while self.n > WARP * groups:
             size = 1 << (-(-self.n // groups) - 1).bit_length()
             given = D.data.ptr, pitch, np.int32(self.n), np.int32(groups), np.int32(size), order.data.ptr
@@ -110,12 +104,10 @@ class Pairs:
     @cached_property
     def _matrix(self) -> Any:
         """Weights of all pairs, the semiring's zero without an arc."""
-        import cupy
-
         width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
         A = cupy.empty((self.n, width), self.dtype)
         given = *(x.data.ptr for x in self.edges), width, A.data.ptr
-        self.module.get_function("spread")((self.n,), (THREADS,), given)
+        self.functions["spread"]((self.n,), (THREADS,), given)
         return A
 
 
@@ -123,6 +115,7 @@ def tile_of(dtype: np.dtype) -> Tile:
     return WIDE if dtype.itemsize == 8 else NARROW
 
 
+@compile.unit("pairs.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: bool) -> str:
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
     if variant is not None and variant.cuda != "MinPlusNonnegative":
@@ -131,10 +124,3 @@ def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: b
     tile = tile_of(dtype).text(aligned=True)
     given = algebra.text(semiring, dtype, variant), tile, constants(semiring, dtype), f"using Index = {integer};\n"
     return compile.source("pairs.cu", *given)
-
-
-@lru_cache(maxsize=64)
-def _module(semiring: Semiring, dtype: np.dtype, index: np.dtype, nonnegative: bool, tile: Tile, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        unit = text(semiring, dtype, index, nonnegative=nonnegative)
-        return compile.functions(unit, options=OPTIONS, name="pairs.cu")

@@ -8,7 +8,6 @@ on lists of tight edges; if these are many, after a few levels of all pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +15,10 @@ import numpy as np
 from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
-from ....host.compiling import about
 from ....host.memory import require
 from ....host.types import Array
 from .. import algebra, compile, gpu, transfer
+from ..library import cupy
 
 #: Block size, warps, sources per warp.
 THREADS, WARPS, SOURCES = 256, 8, 128
@@ -41,6 +40,10 @@ LONG = 1 << 37
 ALLOWED = 4.0
 #: Bytes of a matrix' record of facts.
 FACTS = 16
+#: Translation units: all steps for a small matrix, and the steps for others.
+FILES = ("alone.cu", "predecessors.cu")
+#: No FMA: sums and products round one by one, as on the CPU.
+OPTIONS = ("-fmad=false",)
 
 
 def predecessors(semiring: Semiring, P: Array, A: Array, D: Array, mirrored: bool) -> None:
@@ -54,8 +57,6 @@ def of_matrix(semiring: Semiring, A: Array, D: Array, P: Array, *, mirrored: boo
     Returns a pair whose D no edge attains, or None; with a pair, D is not the closure of A, and P is incomplete.
     `mirrored` is for transposed matrices of a semiring whose ⊗ need not commute.
     """
-    import cupy
-
     if not D.size:
         return None
     buffer = P if P.flags.c_contiguous else cupy.empty(P.shape, np.int32)
@@ -66,6 +67,7 @@ def of_matrix(semiring: Semiring, A: Array, D: Array, P: Array, *, mirrored: boo
     return wrong
 
 
+@compile.unit("predecessors.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
     least = semiring.add.selects == "least"
     # If the least sum of lengths counts, no nonnegative edge beats `one`.
@@ -79,21 +81,9 @@ def constants(semiring: Semiring, dtype: np.dtype) -> str:
     return "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items())
 
 
-#: Translation units: all steps for a small matrix, and the steps for others.
-FILES = ("alone.cu", "predecessors.cu")
-#: No FMA: sums and products round one by one, as on the CPU.
-OPTIONS = ("-fmad=false",)
-
-
 def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
     """Whether ⊗ rounds: on floats, unless it selects an operand."""
     return SCALARS[dtype].floating and semiring.mul.selects is None
-
-
-@lru_cache(maxsize=256)
-def _module(semiring: Semiring, dtype: np.dtype, file: str, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype, file), options=OPTIONS, name=file)
 
 
 class _Edges(NamedTuple):
@@ -117,8 +107,6 @@ class _Search:
     """The steps, on contiguous arrays (n, n) or (batch, n, n)."""
 
     def __init__(self, semiring: Semiring, A: Array, D: Array, P: Array, mirrored: bool) -> None:
-        import cupy
-
         self.A, self.D, self.P, self.mirrored = A, D, P, np.int32(mirrored)
         self.dtype, self.n = D.dtype, D.shape[-1]
         self.batch = D.size // self.n**2
@@ -278,8 +266,6 @@ class _Search:
         return -(-self.n * self.dtype.itemsize // 8) * 8 + 8 * self.n if self.n < 1 << 16 else 1 << 30
 
     def _open_pair(self) -> tuple[int, int]:
-        import cupy
-
         least = cupy.full(1, self.n**2, np.uint64)
         blocks = min(-(-self.P.size // THREADS), 4096)
         self._call("open_pair", (blocks, 1, 1), self.P, self.n**2, self.P.size, least)
@@ -308,7 +294,7 @@ class _Search:
         self._function(entry)(grid, (threads,), values, shared)
 
     def _function(self, entry: str) -> Any:
-        return _module(self.semiring, self.dtype, FILES[entry != "alone"], gpu.current()).get_function(entry)
+        return text.functions(self.semiring, self.dtype, FILES[entry != "alone"])[entry]
 
     def _read_report(self) -> _Report:
         """Read and reset the kernels' report; waits for them."""

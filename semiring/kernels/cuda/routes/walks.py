@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra import catalog
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.types import Array
 from .. import algebra, compile, gpu
+from ..library import cupy
 
 #: Block size; blocks per multiprocessor.
 THREADS, RESIDENT = 256, 4
@@ -24,40 +23,29 @@ def lengths(semiring: Semiring, P: Array, A: Array) -> tuple[Any, int]:
 
     Also the last row of P that is no tree, counted over all matrices, or −1.
     """
-    import cupy
-
     return _walk(semiring, P, cupy.empty(P.shape, A.dtype), cupy.ascontiguousarray(A))
 
 
 def hops(P: Array) -> tuple[Any, int]:
     """Number of edges along P, −9999 without a path; else as `lengths`."""
-    import cupy
-
     return _walk(catalog.min_plus, P, cupy.empty(P.shape, np.int32))
 
 
+@compile.unit("walks.cu")
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     return compile.source("walks.cu", algebra.text(semiring, dtype))
 
 
-@lru_cache(maxsize=256)
-def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype), name="walks.cu")
-
-
 def _walk(semiring: Semiring, P: Array, out: Array, *edges: Any) -> tuple[Any, int]:
-    import cupy
-
     if not P.size:
         return out, -1
     P = cupy.ascontiguousarray(P)
     n = P.shape[-1]
-    rows, device = P.size // n, gpu.current()
-    blocks = min(rows, RESIDENT * gpu.multiprocessors(device))
+    rows = P.size // n
+    blocks = min(rows, RESIDENT * gpu.multiprocessors(gpu.current()))
     each = 2 * max(4, out.dtype.itemsize)
     buffer, wrong = gpu.memory(_COPIES * n * each * blocks), cupy.zeros(1, np.uint64)
     arguments = P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, buffer.ptr, out.data.ptr, wrong.data.ptr
-    function = _module(semiring, out.dtype, device).get_function("weigh" if edges else "hops")
+    function = text.functions(semiring, out.dtype)["weigh" if edges else "hops"]
     function((blocks,), (THREADS,), arguments)
     return out, int(wrong.get()[0]) - 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import gpu
+from ..library import cupy
 from .lanes import WARP
 from .sweep import addresses
 
@@ -69,8 +70,6 @@ class PartLanes:
 
     def begin(self, starts: np.ndarray, times: np.ndarray) -> None:
         """The first part, of all sources, and, without classes, all regions."""
-        import cupy
-
         known, layout = self.known, self.layout
         self._memory(slice(0, 1), np.array([len(starts)]))
         # Per lane: column, source, members, multiplicity.
@@ -105,16 +104,12 @@ class PartLanes:
     @property
     def table(self) -> Any:
         """Records of all parts, `Part` in flows_lanes.inl; uint8, on the device."""
-        import cupy
-
         if self._table is None:
             self._table = cupy.asarray(self.known.view(np.uint8))
         return self._table
 
     def _classes(self, run: slice) -> None:
         """Classes of the lanes above these parts, then their lanes and border values."""
-        import cupy
-
         known, kind = self.known, self.flows.dtype
         cuts = self._cuts(run)
         lanes = known["lanes"][cuts["above"]].astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,18 +10,14 @@ import numpy as np
 from ....host.memory import require
 from ...cpu.sparse.counted import HINT
 from .. import compile, gpu
+from ..library import cupy
 from .sweep import addresses
 
 if TYPE_CHECKING:
     from .layout import Layout
 
 
-@lru_cache(maxsize=16)
-def kernels(slack: float, device: int) -> dict[str, Any]:
-    unit = compile.functions(text(slack), name="counted.cu")
-    return {name: unit.get_function(name) for name in ("eliminate", "keep", "spread")}
-
-
+@compile.unit("counted.cu")
 def text(slack: float) -> str:
     return compile.source("counted.cu", f"constexpr double scale = {1.0 + slack!r};\n")
 
@@ -43,8 +39,6 @@ class Numbers:
     """Lengths and best-walk counts of F, on the current device, and the adjoint of elimination."""
 
     def __init__(self, layout: Layout, arcs: Any, lengths: np.ndarray, slack: float) -> None:
-        import cupy
-
         entries = layout.entries
         self.layout, self.entries = layout, entries
         total, (fronts, rows, columns) = layout.squares, layout.placed(arcs)
@@ -59,7 +53,7 @@ class Numbers:
             **doubles, **flags, "lower_sums": self.carried, "upper_sums": self.carried, "carried": self.carried,
             "told": self._told,
         }  # fmt: skip
-        self.kernels = kernels(slack, gpu.current())
+        self.kernels = text.functions(slack)
         self._run("eliminate", deepest=True)
         self._run("keep")
 
@@ -75,8 +69,6 @@ class Numbers:
         return kept, lengths, numbers
 
     def _run(self, name: str, *, deepest: bool = False) -> None:
-        import cupy
-
         tables = cupy.asarray(np.array(addresses(*self.arrays.values()), np.uint64))
         steps, function = self.layout.fronts, self.kernels[name]
         counters = cupy.zeros((len(steps), gpu.multiprocessors(gpu.current())), np.uint32)

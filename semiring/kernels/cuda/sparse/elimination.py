@@ -15,6 +15,7 @@ from ....host.memory import available, require
 from ....host.types import Array
 from .. import compile, gpu
 from ..gpu import on_device
+from ..library import cupy
 from . import sweep
 from .fronts import Fronts
 from .hubs import Labels, Layout
@@ -63,8 +64,6 @@ class OnDevice:
         semiring: Semiring,
         nonnegative: bool,
     ) -> None:
-        import cupy
-
         self.number = gpu.current()
         self._kernels: dict[bool, Sweeps] = {}
         structure, cost, trees = analysis.structure, analysis.cost, analysis.on_devices
@@ -120,8 +119,6 @@ class OnDevice:
 
         Rows are 16-byte aligned, lanes padded to a multiple of 32.
         """
-        import cupy
-
         every = len(vertices) == self.n and bool((vertices[1:] > vertices[:-1]).all())
         lanes = self.tree.everything if every else Lanes(self.tree, self.S.position[vertices])
         if out is None:
@@ -144,8 +141,6 @@ class OnDevice:
 
     @on_device
     def entries(self, sources: np.ndarray, targets: np.ndarray) -> Any:
-        import cupy
-
         out = cupy.empty(len(sources), self.dtype)
         step = max(LANES, BYTES // (4 * max(self.S.height, 1) * self.dtype.itemsize) // LANES * LANES)
         for start in range(0, len(sources), step):
@@ -181,8 +176,6 @@ class OnDevice:
 
     @on_device
     def _empty(self, shape: tuple[int, ...]) -> Any:
-        import cupy
-
         return cupy.empty(shape, self.dtype)
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
@@ -218,8 +211,6 @@ class OnDevice:
     @on_device
     def dense(self, out: Array = None) -> Any:
         """All n² entries; a new array has 16-byte aligned rows."""
-        import cupy
-
         pitch = -(-self.n // LANES) * LANES
         if out is None:
             require(
@@ -242,8 +233,6 @@ class OnDevice:
     @on_device
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Any:
         """The entries of rows and columns, by batches of columns that are swept for these rows alone."""
-        import cupy
-
         if not (rows[1:] > rows[:-1]).all():
             distinct, which = np.unique(rows, return_inverse=True)
             return self.part(distinct, columns)[cupy.asarray(which)]
@@ -264,8 +253,6 @@ class OnDevice:
     @on_device
     def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
         """A* ⊗ x if mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
-        import cupy
-
         up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
         options = {"nonnegative": nonnegative and self.nonnegative, "mirrored": mirrored}
         vectors = np.ascontiguousarray(x.T + 0.0 if SCALARS[self.dtype].floating else x.T)  # no −0

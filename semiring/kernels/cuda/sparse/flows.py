@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ...cpu.sparse.counted import HINT, MANY
 from ...cpu.sparse.mutual import mutual, unreached
 from .. import compile, gpu
 from ..gpu import on_device
+from ..library import cupy
 from .classes import WARPS, PartLanes
 from .counted import Numbers
 from .lanes import WARP
@@ -34,21 +35,13 @@ CLASSES, MARGIN = 0.4, 1.25
 EXACT = 2.0**24
 
 
+def _prepare(found: compile.Functions, shape: Shape, kind: str, slack: float) -> None:
+    compile.allow_shared(found["walk_regions"], shape.shared(4 if kind == "float" else 8))
+
+
+@compile.unit("flows.cu", prepare=_prepare)
 def text(shape: Shape, kind: str, slack: float) -> str:
     return compile.source("flows.cu", shape.text(kind, slack))
-
-
-@lru_cache(maxsize=16)
-def kernels(shape: Shape, kind: str, slack: float, device: int) -> dict[str, Any]:
-    names = ["walk_regions", "sweep_down", "sweep_up", "join_groups", "join_climbs"]
-    names += ["climb", "climb_level", "climb_back_level", "climb_back"]
-    names += ["class_keys", "class_firsts", "class_ends", "class_lanes", "class_borders", "class_owes"]
-    names += ["flag_items", "flag_entries", "fill_begins", "fill_items", "fill_strips", "fill_climb", "fill_debts"]
-    names += ["fill_sums", "fill_units"]
-    unit = compile.functions(text(shape, kind, slack), name="flows.cu")
-    found = {name: unit.get_function(name) for name in names}
-    compile.allow_shared(found["walk_regions"], shape.shared(4 if kind == "float" else 8))
-    return found
 
 
 class Flows:
@@ -86,11 +79,9 @@ class Flows:
         return True
 
     def _use(self, kind: str) -> None:
-        import cupy
-
         N, layout = self.numbers, self.layout
         self.kind, self.dtype = kind, np.dtype(np.float32 if kind == "float" else np.float64)
-        self.kernels = kernels(layout.shape, kind, self.slack, gpu.current())
+        self.kernels = text.functions(layout.shape, kind, self.slack)
         self.lists = Lists(layout, N, self.kernels, self.dtype)
         self.below, self.beyond = cupy.zeros(N.entries), cupy.zeros(N.entries)
         self.missing, self.greatest = cupy.zeros(layout.n, np.int32), cupy.zeros(2)
@@ -114,8 +105,6 @@ class Flows:
         self, sources: np.ndarray, asked: Any, report: Callable[[int], None], times: np.ndarray | None = None
     ) -> bool:
         """See the CPU's; only demand that is equal for all sources, or an integer multiple of it."""
-        import cupy
-
         if callable(asked) or (times is not None and (times != np.rint(times)).any()):
             return False
         times = np.ones(len(sources)) if times is None else times
@@ -159,8 +148,6 @@ class Flows:
 
     def _batch(self, columns: np.ndarray, wanted: Any, times: np.ndarray, *, half: bool) -> int:
         """Rows of some sources, and their dependencies; half of the pairs if that suffices. Returns the bytes used."""
-        import cupy
-
         layout, lists, found, wide = self.layout, self.lists, self.kernels, WARP * self.layout.shape.each
         groups = -(-len(columns) // wide)
         lanes = groups * wide

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....algebra.ranges import runs
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.types import Array
 from .. import algebra, compile, gpu
 from ..dense import registry
 from ..dense.backend import CudaBackend
+from ..library import cupy
 from .sweep import Tree, step_of
 
 if TYPE_CHECKING:
@@ -28,19 +28,15 @@ PARTS = 64
 _TABLES = ("nodes", "child", "sibling", "local", "begin", "arcs", "arc", "arc_row", "arc_col", "weights", "update")
 
 
+def _prepare(found: compile.Functions, semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> None:
+    device = gpu.current()
+    registry.kernels(semiring, dtype, nonnegative, "tuned", 1, device).count_stars_of(found.module)
+    compile.allow_shared(found["eliminate_fronts"], gpu.most_shared(device))
+
+
+@compile.unit("fronts.cu", prepare=_prepare)
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
     return compile.source("fronts.cu", step_of(semiring, dtype, nonnegative))
-
-
-@lru_cache(maxsize=64)
-def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
-    unit = text(semiring, dtype, nonnegative)
-    with about(f"{semiring.name} in {dtype}"):
-        module = compile.functions(unit, name="fronts.cu")
-    found = {name: module.get_function(name) for name in ("eliminate_fronts", "gather_front", "part_front")}
-    registry.kernels(semiring, dtype, nonnegative, "tuned", 1, device).count_stars_of(module)
-    compile.allow_shared(found["eliminate_fronts"], gpu.most_shared(device))
-    return found
 
 
 def classes(itemsize: int, limit: int) -> list[tuple[int, int]]:
@@ -55,8 +51,6 @@ class Fronts:
     """The fronts of a structure on the current device: grouping, and addresses."""
 
     def __init__(self, tree: Tree, arcs: Arcs) -> None:
-        import cupy
-
         S = tree.S
         self.tree, self.classes = tree, classes(tree.itemsize, gpu.most_shared(gpu.current()))
         self.order = (tree.w + tree.r).astype(np.int64)
@@ -85,18 +79,14 @@ class Fronts:
     @cached_property
     def diagonal(self) -> Any:
         """Positions of the diagonal of each D in the panels, by column, on the device."""
-        import cupy
-
         tree = self.tree
         positions = tree.S.diagonal_of(4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
         return cupy.asarray(positions)
 
     def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
         """The panels [D; L] and [D U]ᵀ for device weights, by arc; DivergenceError if an integer star has no value."""
-        import cupy
-
         dtype = weights.dtype
-        found = kernels(semiring, dtype, nonnegative, gpu.current())
+        found = text.functions(semiring, dtype, nonnegative)
         ops = CudaBackend(semiring, dtype, nonnegative)
         assert ops.kernels is not None  # starts the count of stars without a value
         updates = cupy.empty(max(self.entries, 1), dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,30 +11,23 @@ from ....algebra.catalog import get
 from ....algebra.dtypes import SCALARS, too_many_hops
 from ....host.memory import require
 from .. import algebra, compile, gpu
+from ..library import cupy
 
 #: Words of 64 sources searched together.
 WORDS = 32
 #: Initial bit planes of level numbers; levels between tests for completion.
 PLANES, LEVELS = 6, 4
-_NAMES = "begin_search", "search_level", "write_levels"
 
 
+@compile.unit("hops.cu")
 def text(dtype: np.dtype) -> str:
     return compile.source("hops.cu", algebra.text(get("min_plus"), dtype))
-
-
-@lru_cache(maxsize=16)
-def kernels(dtype: np.dtype, device: int) -> dict[str, Any]:
-    module = compile.functions(text(dtype), name="hops.cu")
-    return {name: module.get_function(name) for name in _NAMES}
 
 
 class Searches:
     """Searches on the current device; the tails of the arcs into v are tails[start[v] : start[v + 1]]."""
 
     def __init__(self, start: np.ndarray, tails: np.ndarray, dtype: np.dtype) -> None:
-        import cupy
-
         self.number, self.n, self.dtype = gpu.current(), len(start) - 1, dtype
         self.start, self.tails = cupy.asarray(start), cupy.asarray(tails)
 
@@ -44,16 +36,12 @@ class Searches:
 
     def empty(self, rows: int) -> Any:
         """Memory for rows; MemoryNeeded if it does not fit."""
-        import cupy
-
         require(rows * self.n * self.dtype.itemsize, "cuda", where="Hops", hint="rows() streams blocks of rows.")
         with cupy.cuda.Device(self.number):
             return cupy.empty((rows, self.n), self.dtype)
 
     def rows(self, wanted: np.ndarray, most: int, block: int) -> Iterator[tuple[np.ndarray, Any]]:
         """Blocks of rows: (sources, hops (k, n)), at most `most` hops."""
-        import cupy
-
         for start in range(0, len(wanted), block):
             part = wanted[start : start + block]
             D = self.empty(len(part))
@@ -67,11 +55,9 @@ class Searches:
             self._search(sources[start : start + step], rows[start : start + step], most)
 
     def _search(self, sources: np.ndarray, rows: Any, most: int) -> None:
-        import cupy
-
         n, count = self.n, len(sources)
         words = -(-count // 64)
-        found, origins = kernels(self.dtype, gpu.current()), cupy.asarray(sources.astype(np.int32))
+        found, origins = text.functions(self.dtype), cupy.asarray(sources.astype(np.int32))
         sizes = np.int32(n), np.int32(words)
         F, S = (cupy.zeros((n, words), np.uint64) for _ in range(2))
         following = cupy.empty((n, words), np.uint64)

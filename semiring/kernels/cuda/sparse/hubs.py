@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.types import Array
 from .. import compile, gpu
+from ..library import cupy
 from .sweep import Tree, step_of
 
 #: Block sizes of label construction and of queries.
@@ -23,15 +22,9 @@ STEPS, BLOCKS = 16, 1 << 14
 LINE = 64
 
 
+@compile.unit("hubs.cu")
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
     return compile.source("hubs.cu", step_of(semiring, dtype, nonnegative))
-
-
-@lru_cache(maxsize=64)
-def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
-    with about(f"{semiring.name} in {dtype}"):
-        module = compile.functions(text(semiring, dtype, nonnegative), name="hubs.cu")
-    return {name: module.get_function(name) for name in ("label_supernodes", "label_pairs")}
 
 
 def stretches(begin: np.ndarray, slot: np.ndarray, height: int) -> np.ndarray:
@@ -66,8 +59,6 @@ class Layout:
     """
 
     def __init__(self, tree: Tree, label: np.ndarray, places: np.ndarray, base: np.ndarray) -> None:
-        import cupy
-
         S, w, r = tree.S, tree.w, tree.r
         b, self.entries, self.places, self.base = S.base.astype(np.int64), int(label[-1]), places, base
         compact = self.places.astype(np.uint32)
@@ -92,10 +83,8 @@ class Labels:
     def __init__(
         self, tree: Tree, layout: Layout, lower: Any, upper: Any, semiring: Semiring, dtype: np.dtype, nonnegative: bool
     ) -> None:
-        import cupy
-
         self.layout, self.n, self.dtype, self.device = layout, tree.n, dtype, gpu.current()
-        self._kernels = kernels(semiring, dtype, nonnegative, self.device)
+        self._kernels = text.functions(semiring, dtype, nonnegative)
         self.out, self.into = self.arrays = tuple(cupy.empty(layout.entries, dtype) for _ in range(2))
         self.entries = layout.entries
         tables = tree.nodes, tree.parent, tree.slots, tree.rows, tree.labels, layout.on_device, lower, upper
@@ -112,8 +101,6 @@ class Labels:
 
     def pairs(self, i: Array, j: Array) -> tuple[Any, Any]:
         """A*[i[q], j[q]], and an array that is 1 if a vertex is out of range; contiguous int32 or int64 arrays."""
-        import cupy
-
         found, outside = cupy.empty(i.size, self.dtype), cupy.zeros(1, np.int32)
         if i.size:
             ends = i.data.ptr, j.data.ptr, np.int32(i.itemsize), np.int64(i.size)

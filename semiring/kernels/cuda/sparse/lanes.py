@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....host.errors import ShapeError
+from ..library import cupy
 
 if TYPE_CHECKING:
     from .sweep import Tree
@@ -22,8 +23,6 @@ class Lanes:
     """The vertices of a batch, sorted by column, and each caller's lane."""
 
     def __init__(self, tree: Tree, columns: np.ndarray) -> None:
-        import cupy
-
         self.count = len(columns)
         self.padded = -(-self.count // LANES) * LANES
         starts, places = (np.full(self.padded, -1, np.int32) for _ in range(2))
@@ -45,8 +44,6 @@ class Lanes:
 
     def _climbs(self, tree: Tree, columns: np.ndarray) -> Iterator[tuple[Any, int, int, int]]:
         """Per level of the top, deepest first: supernodes, count, start of `before`, work."""
-        import cupy
-
         wide = WARP * tree.shape.each
         low, high = tree.above if self.every else np.searchsorted(columns, tree.above)
         groups = np.where(high > low, -(-high // wide) - low // wide, 0)

@@ -9,6 +9,7 @@ import numpy as np
 from ....algebra.ranges import positions, runs
 from ...cpu.sparse import regions, walks
 from .. import gpu
+from ..library import cupy
 from .parts import Parts, Shape
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ class Items:
     """
 
     def __init__(self, starts: Any, corner: Any, entries: Any, rows: Any, strips: Any, units: Any = None) -> None:
-        import cupy
-
         def put(array: Any) -> Any:
             return None if array is None else cupy.asarray(np.ascontiguousarray(array, np.int32))
 
@@ -65,8 +64,6 @@ class Layout:
     part_strips: np.ndarray
 
     def __init__(self, S: Any, shape: Shape, *, classes: bool) -> None:
-        import cupy
-
         self.S, self.shape, self.n, self.classes, self.height = S, shape, S.n, classes, S.height
         self._placed: Any = None
         parts = self.parts = Parts(S, shape, classes=classes)
@@ -103,8 +100,6 @@ class Layout:
 
     def _regions(self, place: np.ndarray, columns: np.ndarray, begun: np.ndarray) -> None:
         """Inputs of regions: units, items, and parameters per region."""
-        import cupy
-
         S, parts, put = self.S, self.parts, cupy.asarray
         units, regions = parts.units, parts.regions
         starts, corner, entries, met = self._four(parts.order, columns, begun)
@@ -146,8 +141,6 @@ class Layout:
         self, place: np.ndarray, columns: np.ndarray, begun: np.ndarray, lowest: np.ndarray, depth: np.ndarray
     ) -> None:
         """The top, by levels and parts: strips and nodes."""
-        import cupy
-
         S, parts, put = self.S, self.parts, cupy.asarray
         top, w, many = parts.top, parts.width[parts.top], len(parts.tier_of)
         lists, corner, entries, met = self._four(top, columns, begun)
@@ -193,8 +186,6 @@ class Layout:
         strip_rows: np.ndarray, wide: np.ndarray, border_strip: np.ndarray, borders: int,
     ) -> None:  # fmt: skip
         """Dependencies of rows of strips and borders, by strip: on parts below, then along entries."""
-        import cupy
-
         parts, many = self.parts, len(self.parts.tier_of)
         base = np.cumsum(parts.rows) - parts.rows
         asking, which = np.empty((2, int(parts.rows[:many].sum())), np.int64)  # strip of each row, and its index there
@@ -227,8 +218,6 @@ class Layout:
 
     def _climb(self, climbed: np.ndarray, columns: np.ndarray) -> None:
         """The climb through regions by columns: entries, places met, columns, and their lists."""
-        import cupy
-
         each, top = np.diff(columns), np.repeat(self.parts.kind == regions.TOP, self.parts.width)
         there = np.flatnonzero(np.repeat(~top, each))
         starts = np.concatenate(([0], np.cumsum(np.where(top, 0, each))))
@@ -237,8 +226,6 @@ class Layout:
 
     def _fronts(self, each: np.ndarray, depth: np.ndarray) -> None:
         """Supernodes in counting elimination, and groups eliminated together."""
-        import cupy
-
         S, w, r = self.S, self.parts.width, self.parts.reach
         m = w + r
         self.front, self.local = np.zeros(len(S), FRONT), cupy.asarray(S.local)
@@ -262,8 +249,6 @@ class Layout:
 
     def placed(self, arcs: Arcs) -> tuple[Any, Any, Any]:
         """Fronts with arcs, and the arcs' rows and columns, on the device; cached for the last call."""
-        import cupy
-
         if self._placed is None or self._placed[0] is not arcs:
             fronts = self.front.copy()
             fronts["arcs"], fronts["stop"] = arcs.begin[:-1], arcs.begin[1:]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..library import cupy
 from .sweep import addresses
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ class Lists:
     """
 
     def __init__(self, layout: Layout, numbers: Numbers, kernels: dict[str, Any], dtype: np.dtype) -> None:
-        import cupy
-
         def launch(name: str, count: int, *given: Any) -> None:
             if count:
                 kernels[name]((-(-count // 256),), (256,), given)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
-from .. import compile, gpu
+from .. import compile
+from ..library import cupy
 from .fronts import Fronts
 from .sweep import step_of
 
@@ -17,26 +16,18 @@ from .sweep import step_of
 THREADS = 128
 
 
+@compile.unit("products.cu")
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool) -> str:
     step = step_of(semiring, dtype, nonnegative)
     return compile.source("products.cu", step, f"constexpr bool mirrored = {str(mirrored).lower()};\n")
-
-
-@lru_cache(maxsize=64)
-def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool, device: int) -> dict[str, Any]:
-    with about(f"{semiring.name} in {dtype}"):
-        module = compile.functions(text(semiring, dtype, nonnegative, mirrored), name="products.cu")
-    return {name: module.get_function(name) for name in ("climb_fronts", "sweep_fronts")}
 
 
 def product(
     fronts: Fronts, up: Any, down: Any, x: Any, semiring: Semiring, *, nonnegative: bool, mirrored: bool
 ) -> Any:
     """A* ⊗ x if mirrored, else xᵀ ⊗ A*, for contiguous device vectors x (k, n); `up`, `down`: panels by pass."""
-    import cupy
-
     tree, arrays, (count, n) = fronts.tree, fronts.arrays, x.shape
-    found = kernels(semiring, x.dtype, nonnegative, mirrored, gpu.current())
+    found = text.functions(semiring, x.dtype, nonnegative, mirrored)
     y, v, left = cupy.empty(x.shape, x.dtype), cupy.empty(x.shape, x.dtype), cupy.empty((count, fronts.places), x.dtype)
     tables = [arrays[name].data.ptr for name in ("child", "sibling", "local", "begin", "place")]
     nodes, labels = tree.nodes.data.ptr, tree.labels.data.ptr

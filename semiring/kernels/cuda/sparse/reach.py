@@ -9,15 +9,19 @@ import numpy as np
 from ....host.types import Array
 from ...cpu.sparse.reach import OPEN
 from .. import compile, gpu
+from ..library import cupy
 
 #: Block size, as in reach.cu.
 THREADS = 256
 
 
+@compile.unit("reach.cu")
+def text() -> str:
+    return compile.source("reach.cu")
+
+
 def answers(index: Any, sources: Array, targets: Array) -> Array:
     """Whether CuPy vertices `sources` of a `ReachIndex` reach `targets`, of one shape: bool."""
-    import cupy
-
     device = gpu.current()
     if device not in index.on_devices:
         index.on_devices[device] = (
@@ -26,7 +30,7 @@ def answers(index: Any, sources: Array, targets: Array) -> Array:
     i, j = (cupy.ascontiguousarray(x, np.uint32).ravel() for x in (sources, targets))
     found = cupy.empty(len(i), np.uint8)
     if len(i):
-        decide = compile.functions(compile.source("reach.cu"), name="reach.cu").get_function("decide")
+        decide = text.functions()["decide"]
         pointers = [x.data.ptr for x in (index.on_devices[device], i, j, found)]
         decide((-(-len(i) // THREADS),), (THREADS,), (*pointers, np.int64(len(i))))
         left = cupy.flatnonzero(found == OPEN)

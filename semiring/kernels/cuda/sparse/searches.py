@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra import dtypes
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.errors import MemoryNeeded
 from ....host.memory import available, require
 from ....host.types import Array
 from .. import cards, compile, gpu
 from ..algebra import spelled
+from ..library import cupy
 
 #: Sources of a batch, and arcs of a segment.
 LANES = 32
@@ -102,19 +101,13 @@ using Key = {key};
 constexpr Key nothing = {nothing}ull, origin = {origin}ull;
 constexpr bool {", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())};"""
 
-    def text(self, shape: Shape, *, in_shared: bool = True) -> str:
-        """Translation unit; `in_shared`: whether vertex bitmaps are in shared memory."""
-        sizes = ", ".join(f"{name} = {int(size)}" for name, size in asdict(shape).items())
-        shared = f"constexpr bool in_shared = {str(in_shared).lower()};"
-        return compile.source("searches.cu", self.prelude(), f"constexpr int {sizes};", shared)
 
-
-@lru_cache(maxsize=64)
-def kernel(form: Form, shape: Shape, in_shared: bool, device: int) -> Any:
-    with about(f"{form.semiring.name} in {form.dtype}"):
-        return compile.functions(form.text(shape, in_shared=in_shared), name="searches.cu").get_function(
-            "search_batches"
-        )
+@compile.unit("searches.cu")
+def text(form: Form, shape: Shape, in_shared: bool = True) -> str:
+    """Translation unit; `in_shared`: whether vertex bitmaps are in shared memory."""
+    sizes = ", ".join(f"{name} = {int(size)}" for name, size in asdict(shape).items())
+    shared = f"constexpr bool in_shared = {str(in_shared).lower()};"
+    return compile.source("searches.cu", form.prelude(), f"constexpr int {sizes};", shared)
 
 
 @dataclass(frozen=True)
@@ -147,8 +140,6 @@ class Searches:
         self, form: Form, start: Array, heads: Array, weights: Array, scale: float, shift: np.ndarray | None = None,
         known: np.ndarray | None = None, segments: int | None = None,
     ) -> None:  # fmt: skip
-        import cupy
-
         self.form, self.scale, self.number, self.n = form, scale, gpu.current(), len(start) - 1
         self.buckets = BUCKETS
         self.shape = Shape.of(form.weights.itemsize, compile.device_arch(self.number))
@@ -179,7 +170,7 @@ class Searches:
     def blocks(self, sources: int, extra: int = 0) -> int:
         """Thread blocks for `sources`, at `extra` bytes beyond the workspace each; MemoryNeeded if none fits."""
         shared, in_shared = self._shared()
-        function = kernel(self.form, self.shape, in_shared, self.number)
+        function = text.functions(self.form, self.shape, in_shared)["search_batches"]
         compile.allow_shared(function, shared)
         resident = gpu.multiprocessors(self.number) * max(1, gpu.resident(function, self.shape.threads, shared))
         wanted, size = max(1, min(resident, -(-sources // LANES))), self._workspace() + extra
@@ -199,8 +190,6 @@ class Searches:
 
     def empty(self, rows: int) -> Any:
         """Memory for rows; MemoryNeeded if it does not fit."""
-        import cupy
-
         size = rows * self.n * self.form.dtype.itemsize
         require(size, "cuda", where="Searches", hint="rows() streams blocks of rows.")
         with cupy.cuda.Device(self.number):
@@ -228,8 +217,6 @@ class Searches:
 
     def placed(self, sources: np.ndarray, guide: Guide) -> tuple[Array, Array, Array]:
         """Sources in search order, their rows, and their delays relative to the first of each batch."""
-        import cupy
-
         count = len(sources)
         order = np.arange(count) if guide.rank is None else np.argsort(guide.rank[sources], kind="stable")
         late = np.zeros(count) if guide.delays is None else np.minimum(guide.delays[sources[order]], 1e37)
@@ -254,8 +241,6 @@ class Searches:
         initially 0, then places of some. With `resumed`, those places are of unsearched arcs, and `rows` holds the
         earlier results.
         """
-        import cupy
-
         step = LANES * max(1, LAUNCH // (LANES * max(1, self.arcs + self.n)))
         with cupy.cuda.Device(self.number):
             for begin in range(0, len(placed[0]), step):
@@ -268,8 +253,6 @@ class Searches:
         self, origins: Array, places: Array, delays: Array, rows: Array, guide: Guide,
         against: tuple[Array, Array] | None,
     ) -> None:  # fmt: skip
-        import cupy
-
         form, n, count = self.form, self.n, len(origins)
         blocks, (shared, in_shared) = self.blocks(count), self._shared()
         panels = cupy.empty((blocks, n, LANES), form.key)
@@ -281,7 +264,7 @@ class Searches:
         if against is not None:
             A, undercut = against
             compared = A.data.ptr, np.int64(A.strides[0] // A.itemsize), undercut.data.ptr, np.int64(len(undercut) - 1)
-        kernel(form, self.shape, in_shared, self.number)(
+        text.functions(form, self.shape, in_shared)["search_batches"](
             (blocks,),
             (self.shape.threads,),
             (

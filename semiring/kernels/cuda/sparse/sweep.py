@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ import numpy as np
 from ....algebra import dtypes
 from ....algebra.ranges import positions, runs
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ....host.errors import ShapeError
 from ....host.types import Array, Label
 from ...cpu.sparse.regions import TOP, depths, even_rows, regions
-from .. import algebra, cards, compile, gpu
+from .. import algebra, cards, compile
 from ..dense.backend import CudaBackend
+from ..library import cupy
 from .lanes import LANES, WARP, WARPS, Lanes
 
 #: Rows of y that supernodes' rows and columns have, instead of their labels.
@@ -104,24 +104,16 @@ def step_of(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
     return algebra.text(semiring, dtype, variant)
 
 
-def text(
-    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, *, mirrored: bool, kept: str = ""
-) -> str:
-    return compile.source("sweep.cu", step_of(semiring, dtype, nonnegative), shape.text(mirrored, kept))
-
-
-@lru_cache(maxsize=64)
-def kernels(
-    semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, mirrored: bool, device: int, kept: str = ""
-) -> dict[str, Any]:
-    unit = text(semiring, dtype, nonnegative, shape, mirrored=mirrored, kept=kept)
-    sweeps = "sweep_regions", "sweep_roots", "sweep_level"
-    names = *sweeps, "climb_regions", "climb_level", "worst_rows", "pairs", "transpose"
-    with about(f"{semiring.name} in {dtype}"):
-        found = {name: compile.functions(unit, name="sweep.cu").get_function(name) for name in names}
+def _prepare(
+    found: compile.Functions, semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, *options: Any
+) -> None:
     compile.allow_shared(found["sweep_regions"], shape.shared(dtype.itemsize))
     compile.allow_shared(found["sweep_level"], shape.ring(dtype.itemsize))
-    return found
+
+
+@compile.unit("sweep.cu", prepare=_prepare)
+def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool, shape: Shape, mirrored: bool, kept: str = "") -> str:
+    return compile.source("sweep.cu", step_of(semiring, dtype, nonnegative), shape.text(mirrored, kept))
 
 
 #: A supernode: `Node` in sparse.inl.
@@ -184,8 +176,6 @@ class Tree:
     """A structure on the current device, cut into regions and the levels above."""
 
     def __init__(self, structure: Any, shape: Shape, itemsize: int) -> None:
-        import cupy
-
         S = structure
         self.S, self.shape, self.itemsize, self.n = S, shape, itemsize, S.n
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
@@ -239,8 +229,6 @@ class Tree:
 
     def dense_root(self, panel: Array) -> Any:
         """D of a single root wide enough for a dense product, as a matrix, else None."""
-        import cupy
-
         if not self.levels or len(self.levels[0][0]) > 1:
             return None
         s = int(self.levels[0][0][0])
@@ -281,16 +269,12 @@ class Tree:
     @cached_property
     def ranked(self) -> Numbers:
         """Rows and labels of the top by rank among its columns."""
-        import cupy
-
         by_label, by_column = (np.full(self.n, -1, np.int32) for _ in range(2))
         by_column[self._top] = by_label[self.S.permutation[self._top]] = np.arange(len(self._top))
         return cupy.asarray(by_label)[self.rows], cupy.asarray(by_column)
 
     def numbered(self, vertices: np.ndarray) -> tuple[Numbers, int]:
         """Rows and labels by position among distinct vertices and then the top's others, else −1; and their count."""
-        import cupy
-
         labels, place = self.S.permutation, np.full(self.n, -1, np.int32)
         place[vertices] = np.arange(len(vertices))
         others = labels[self._top][place[labels[self._top]] < 0]
@@ -323,11 +307,9 @@ class Sweeps:
     def __init__(
         self, tree: Tree, up: Any, down: Any, semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool
     ) -> None:
-        import cupy
-
         self.tree, self.up, self.down, self.dtype = tree, up, down, dtype
-        self._kind = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
-        self.kernels = kernels(*self._kind)
+        self._kind = semiring, dtype, nonnegative, tree.shape, mirrored
+        self.kernels = text.functions(*self._kind)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
         self._root = tree.dense_root(up) if mirrored else None  # D is the left operand of ⊗, as in products
         self._parts = (
@@ -353,15 +335,13 @@ class Sweeps:
         """`batch` of some rows, which stand where `Tree.numbered` says."""
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, out, numbers)
-        self.sweep_low(lanes, v, out, numbers, kernels(*self._kind, "some"))
+        self.sweep_low(lanes, v, out, numbers, text.functions(*self._kind, "some"))
 
     def worst(self, lanes: Lanes, top: Any) -> Any:
         """The worst entry of each lane. Rows of the top go to `top`, others are not stored."""
-        import cupy
-
         semiring, dtype, *_ = self._kind
         word = "greatest" if semiring.add.selects == "least" else "least"
-        worst = kernels(*self._kind, word)
+        worst = text.functions(*self._kind, word)
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, top, self.tree.ranked)
         regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each
@@ -373,8 +353,6 @@ class Sweeps:
 
     def climb(self, lanes: Lanes) -> tuple[Any, Any]:
         """z and v of the sorted lanes, a row per place on the path from the root."""
-        import cupy
-
         tree, pitch = self.tree, lanes.padded
         z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
         tables, ours = addresses(tree.slots, self.up), (*addresses(z, v), _pitch(v))
@@ -463,7 +441,5 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Ar
 
 def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[Any]]:
     """Runs of X of equal depth, on the host and on the device."""
-    import cupy
-
     on_device, pieces = cupy.asarray(np.ascontiguousarray(X, np.int32)), runs(depth)
     return [X[run] for run in pieces], [on_device[run] for run in pieces]

@@ -6,8 +6,6 @@ See apsp/road/engines/essential.py for why these give the closure.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +13,8 @@ from ....algebra import dtypes
 from ....algebra.records import Semiring
 from ....host.types import Array
 from ...cpu.sparse import growth
-from .. import compile, gpu
+from .. import compile
+from ..library import cupy
 from .searches import LANES, Form, Guide, Searches
 
 #: Most listed arcs per vertex, and block size; as in thinning.cu.
@@ -30,29 +29,22 @@ def form_of(semiring: Semiring, dtype: np.dtype) -> Form:
     return Form(semiring, dtype, dtype, compared=True)
 
 
+@compile.unit("thinning.cu")
 def text(form: Form) -> str:
     return compile.source("thinning.cu", form.prelude())
-
-
-@lru_cache(maxsize=16)
-def kernels(form: Form, device: int) -> dict[str, Any]:
-    module = compile.functions(text(form), name="thinning.cu")
-    return {name: module.get_function(name) for name in ("list_best", "count_left", "list_more", "compress", "grow")}
 
 
 class Listed:
     """About the `count` best arcs (at most CAPACITY) of each vertex, or of `rows`; A: CuPy (n, n), contiguous rows."""
 
     def __init__(self, A: Array, semiring: Semiring, count: int, rows: np.ndarray | None = None) -> None:
-        import cupy
-
         self.form, self.A, self.n = form_of(semiring, A.dtype), A, len(A)
         self.rows = None if rows is None else cupy.asarray(rows.astype(np.int32))
         lists = self.n if rows is None else len(rows)
         self.absent = dtypes.zero(semiring, A.dtype)
         self.heads, self.weights = (cupy.empty((lists, CAPACITY), dtype) for dtype in (np.int32, self.form.key))
         self.degrees, self.totals = cupy.empty(lists, np.int32), cupy.zeros(4, np.uint64)
-        self.kernels = kernels(self.form, gpu.current())
+        self.kernels = text.functions(self.form)
         self.matrix = A.data.ptr, np.int64(A.strides[0] // A.itemsize), np.int32(self.n)
         self.lists = tuple(X.data.ptr for X in (self.heads, self.weights, self.degrees))
         places = 0 if self.rows is None else self.rows.data.ptr
@@ -61,8 +53,6 @@ class Listed:
 
     def left(self) -> np.ndarray:
         """Number of arcs per row that no walk of two arcs from a listed one beats."""
-        import cupy
-
         assert self.rows is not None
         counts = cupy.zeros(len(self.rows), np.int32)
         grid = -(-self.n // THREADS), len(self.rows)
@@ -78,8 +68,6 @@ class Listed:
         return None if short or not arcs or self.n * worst >= most else Thinned(self, arcs, segments)
 
     def graph(self, arcs: int) -> tuple[Array, Array, Array]:
-        import cupy
-
         start = cupy.zeros(self.n + 1, np.int32)
         start[1:] = cupy.cumsum(self.degrees)
         heads, weights = (cupy.zeros(arcs + LANES, dtype) for dtype in (np.int32, self.form.weights))
@@ -109,8 +97,6 @@ class Thinned:
 
     def _delays(self, graph: tuple[Array, Array, Array], few: np.ndarray) -> np.ndarray | None:
         """Start delay of each vertex in buckets, so that searches proceed in step; see cpu/sparse/growth.py."""
-        import cupy
-
         n = self.listed.n
         rate = growth.rate(few, self.arcs / n)
         if rate is None:
@@ -133,8 +119,6 @@ class Thinned:
         If there were any, searches resume through them; `out` is then the closure. −1 if they were too many: `out` has
         the same closure as A.
         """
-        import cupy
-
         listed, n = self.listed, self.listed.n
         undercut, placed = cupy.zeros(1 + UNDERCUT * n, np.int64), self.searches.placed(np.arange(n), self.guide)
         self.searches.run(placed, out, self.guide, against=(listed.A, undercut))

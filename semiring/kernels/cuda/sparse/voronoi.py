@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....algebra.records import Semiring
-from ....host.compiling import about
-from .. import compile, gpu
+from .. import compile
+from ..library import cupy
 from .lanes import Lanes
 from .sweep import Sweeps, step_of
 
@@ -17,16 +16,11 @@ from .sweep import Sweeps, step_of
 TOGETHER = 4
 
 
+@compile.unit("voronoi.cu")
 def text(semiring: Semiring, dtype: np.dtype, mirrored: bool) -> str:
     flags = {"mirrored": mirrored, "greatest": semiring.add.selects == "greatest"}
     switches = ", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())
     return compile.source("voronoi.cu", step_of(semiring, dtype, False), f"constexpr bool {switches};\n")
-
-
-@lru_cache(maxsize=64)
-def kernel(semiring: Semiring, dtype: np.dtype, mirrored: bool, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype, mirrored), name="voronoi.cu").get_function("sweep_sources")
 
 
 def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: bool) -> tuple[Any, Any]:
@@ -35,8 +29,6 @@ def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: b
     `sweeps` are of rows, or of columns if mirrored, for walks to a source; `columns` of the sources in elimination
     order, nonempty.
     """
-    import cupy
-
     tree, dtype = sweeps.tree, sweeps.dtype
     order = np.argsort(columns, kind="stable")
     lanes, names = Lanes(tree, columns[order]), cupy.asarray(order.astype(np.int32))
@@ -49,7 +41,7 @@ def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: b
         y.data.ptr,
         sources.data.ptr,
     )
-    function = kernel(semiring, dtype, mirrored, gpu.current())
+    function = text.functions(semiring, dtype, mirrored)["sweep_sources"]
     for level, strips in zip(tree.every_level, tree.strips_of_levels, strict=True):
         grid = -(-len(level) // TOGETHER), strips
         function(grid, (32 * TOGETHER,), (level.data.ptr, np.int32(len(level)), *addresses))

@@ -1,0 +1,47 @@
+"""Instructions of kernels: numba's intrinsics, written as the functions that emit their code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ...host.types import Function
+from .annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Values
+
+#: Operands and results: an integer or address, an unsigned word, a truth value, an entry of the kind.
+Int: TypeAlias = ir.Value
+Word: TypeAlias = ir.Value
+Flag: TypeAlias = ir.Value
+Entry: TypeAlias = ir.Value
+_TYPES = {"Int": types.intp, "Word": types.uint64, "Flag": types.boolean, "None": types.none}
+
+
+def instruction(emit: Any = None, *, generic: Callable[[Any], Function] | None = None) -> Any:
+    """Decorator: emit(builder, [kind], *operands) as an instruction, typed by its annotations.
+
+    Where the kind has no vector code, the function `generic(kind)` is compiled instead.
+    """
+    if emit is None:
+        return partial(instruction, generic=generic)
+    *operands, result = list(emit.__annotations__.values())[1:]
+    known = bool(operands) and operands[0] not in (*_TYPES, "Entry")
+
+    @wraps(emit)
+    def define(typing: Typing, *of: Type) -> Intrinsic:
+        kind: Any = of[0] if known else None
+
+        def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Any:
+            if generic is not None and not kind.vector:
+                return context.compile_internal(builder, generic(kind), signature, args)
+            found = emit(builder, kind, *args[1:]) if known else emit(builder, *args)
+            return context.get_dummy_value() if found is None else found
+
+        returns, *given = (kind.scalar if name == "Entry" else _TYPES[name] for name in (result, *operands[known:]))
+        return returns(*of[:known], *given), codegen
+
+    return intrinsic(define)
