@@ -6,6 +6,7 @@ import heapq
 import io
 import json
 import pickle
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from apsp import Graph, Result, plan, shortest_paths
 from semiring import get
-from semiring.host.errors import DomainError, FormatError, NegativeCycleError, ShapeError
+from semiring.host.errors import DomainError, DTypeError, FormatError, NegativeCycleError, ShapeError
 from semiring.sparse.cycles import Weighted
 
 ENGINES = ("dense", "elimination", "searches", "scipy")
@@ -366,12 +367,71 @@ def test_what_does_not_fit_is_refused_with_the_unit():
     assert "along predecessors" in r.plan.reason
     assert r.distance(0, 2, of="q") == 2**40 + 1
     listed = [(0, 1, {"time": 2**40, "changes": 2**40}), (1, 2, {"time": 1, "changes": 1})]
-    with pytest.raises(DomainError, match=r"Round 'time' to multiples of 1e\+07"):
+    with pytest.raises(DomainError, match=r"Count 'time' in units of 1e\+07"):
         shortest_paths(listed, weight=["time", "changes"])
     listed[0][2]["time"] = round(2**40 / 10**7)
     assert shortest_paths(listed, weight=["time", "changes"]).distance(0, 2, of="changes") == 2**40 + 1
     with pytest.raises(DomainError, match="at least 0"):
         shortest_paths([(0, 1, {"time": 1, "changes": -1})], weight=["time", "changes"])
+
+
+@pytest.mark.parametrize("scales", [(1, 2**60), (2**60, 1), (2**40, 2**40), (1e-3, 1e10), (1e12, 1e-7)])
+def test_ways_out_of_what_does_not_fit(scales):
+    """Followed to the letter, errors of a list of weights lead to lengths that fit."""
+    rng = np.random.default_rng(15)
+    ends, wanted = rng.integers(0, 9, (2, 40)).tolist(), rng.random((2, 40)) + 0.1
+    values = {
+        name: np.rint(5 * x).astype(int) * scale if isinstance(scale, int) else x * scale
+        for name, x, scale in zip("tc", wanted, scales, strict=True)
+    }
+    for _ in range(5):
+        named = ({name: x[k].item() for name, x in values.items()} for k in range(40))
+        try:
+            assert "carry c" in shortest_paths(list(zip(*ends, named, strict=True)), weight=["t", "c"]).plan.reason
+            break
+        except DomainError as error:
+            name, way = re.search(r"'([tc])' (?:in|must be mult).*: (.*)\.$", str(error)).groups()
+            values[name] = eval(way, {"x": values[name]})
+            assert np.count_nonzero(values[name]) == 40
+    else:
+        pytest.fail("no way out")
+
+
+def test_sums_of_integers_beyond_64_bits_are_floats():
+    ends = np.array([0, 1, 0, 3]), np.array([1, 2, 3, 2])
+    for large in (2**62, 2**63 - 1, -(2**62), -(2**63)):
+        r = shortest_paths(Graph.from_arrays(*ends, [1, 1, 3, 3]), along=[large, large, 0, 0])
+        wanted = 2.0 * large
+        found = r.distance(0, 2, of="along"), r.table(of="along")[0, 2], *(D[0, 2] for _, D in r.rows(of="along"))
+        assert found == (wanted,) * 3
+        assert r.distance([0] * 99, [2] * 99, of="along").tolist() == [wanted] * 99
+
+
+def test_values_that_are_no_numbers_and_names_that_are_none():
+    edges = [("A", "B", {"t": 4, "ferry": True}), ("B", "C", {"t": 7, "ferry": False})]
+    for along, text in (
+        ("ferry", "'ferry' must be a number on every edge, got True on edge 0. Pass an array"),
+        ("metres", "'metres' must be a number on every edge, got edges with attributes 'ferry', 't'. Pass an array"),
+        ({"m": ["1", "2"]}, "'m' must be a number on every edge, got '1' on edge 0. Pass an array"),
+    ):
+        with pytest.raises(DTypeError, match=text):
+            shortest_paths(edges, weight="t", along=along)
+    r = shortest_paths(edges, weight="t", along=("edges",))
+    assert r.distance("A", "C", of="edges") == 2
+    with pytest.raises(ValueError, match=r"of: it must be one of 't', 'edges', got \['edges'\]"):
+        r.table(of=["edges"])
+    assert shortest_paths(edges, weight="t", along={}).along is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nearest_of_equally_near_ones(engine):
+    """Quantities that break ties do so among sources, by every engine; there may be none to a vertex."""
+    edges = np.array([0, 1, 2, 2]), np.array([3, 3, 4, 2]), np.array([5, 5, 1, 0]), np.array([9, 3, 1, 1])
+    r = shortest_paths(Graph.from_arrays(*edges[:3], n=6), along={"q": edges[3]}, engine=engine)
+    near = r.nearest([0, 1], of="q")
+    assert (near.source[3], near.distance[3]) == (1, 3)
+    assert r.nearest([5], of="q").distance.tolist() == [np.inf] * 5 + [0]
+    assert shortest_paths(r.graph, "max_min", along={"q": edges[3]}, targets=[0]).nearest([4], of="q").source == [None]
 
 
 def told(p):
@@ -414,7 +474,7 @@ def test_a_plan_of_a_matrix_and_its_refusals():
         assert ("carry q" in found.reason) is (not more)
     listed = [(0, 1, {"time": 2**40, "changes": 2**40}), (1, 2, {"time": 1, "changes": 1})]
     for wrong, error, text in (
-        ((listed, {"weight": ["time", "changes"]}), DomainError, r"Round 'time' to multiples of 1e\+07"),
+        ((listed, {"weight": ["time", "changes"]}), DomainError, r"Count 'time' in units of 1e\+07"),
         ((listed, {"weight": "time", "along": {"time": [1, 2]}}), ValueError, "another name than the weight"),
         ((listed, {"weight": "time", "along": [1, 2, 3]}), ShapeError, "a number an edge"),
         ((5, {"along": "edges"}), ValueError, "along=, .* must come with a graph"),
@@ -440,6 +500,13 @@ def test_command(tmp_path):
         ["A", "C", "11", "1200", "2"],
         ["C", "A", "inf", "inf", "inf"],
     ]
+    one, several = [*command[1:], "--from", "A", "--to", "C"], [*command[1:], "--paths", str(tmp_path / "pairs.txt")]
+    told = json.loads(CliRunner().invoke(main, ["--json", *one]).output)
+    assert (told["distance"], told["metres"], told["edges"], told["n"]) == (11, 1200, 2, 3)  # not all edges
+    told = json.loads(CliRunner().invoke(main, ["--json", *several]).output)["rows"]
+    assert [x["metres"] for x in told] == [1200, None]
+    said = CliRunner().invoke(main, [*command[:-1], "metres, path", "--from", "A", "--to", "C"])
+    assert said.exit_code == 2
     said = CliRunner().invoke(main, ["plan", *command[2:]])
     assert "lengths carry metres, edges in" in said.output
     said = CliRunner().invoke(main, ["plan", "5", "--along", "metres"])
@@ -574,6 +641,13 @@ def test_damaged_quantities_are_refused(tmp_path, wrong):
     np.savez(tmp_path / "r.npz", **parts | more)
     with pytest.raises(FormatError):
         Result.load(tmp_path / "r.npz")
+
+
+def test_quantities_of_what_is_streamed_to_a_store(tmp_path):
+    A, Q = np.array([[0.0, 4, 12], [np.inf, 0, 7], [1, np.inf, 0]]), np.arange(9).reshape(3, 3)
+    r = shortest_paths(A, along=Q, output=str(tmp_path / "r.tiles"))
+    for found in (r, Result.load(tmp_path / "r.tiles")):
+        assert found.table(of="along").tolist() == [[0, 1, 6], [11, 0, 5], [6, 7, 0]]
 
 
 def test_quantities_of_other_lengths_on_disk_are_refused(tmp_path):

@@ -156,13 +156,13 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     widths = [max(1, bound.bit_length()) for bound in bounds]
     shifts = list(accumulate(reversed(widths[1:]), initial=0))[::-1]
     top, heaviest = ((most + 1) << shifts[0] for most in (bounds[0], max(int(parts[0].max(initial=0)), -lows[0])))
-    if max(top, heaviest) >> (FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE):
-        unit = 10.0 ** math.ceil(
-            math.log10(units[0][0] / units[0][1] * 2.0 ** max(1, (max(top, heaviest) >> WIDE).bit_length()))
-        )
+    room, needed = FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE, max(top, heaviest)
+    if (over := needed.bit_length() - room) > 0:
+        k = 0 if widths[0] > over + 1 else int(np.argmax(widths))
+        unit = 10.0 ** math.ceil(math.log10(units[k][0] / units[k][1]) + (over + 1) * math.log10(2))
         raise DomainError(
-            f"along: {', '.join(map(came, (weight, *quantities)))} must fit {WIDE} bits of a length, got "
-            f"{top.bit_length()}. Round {came(weight)} to multiples of {unit:g}."
+            f"along: {', '.join(map(came, given))} must fit {room} bits of a length, got {needed.bit_length()}. "
+            f"Count {came(list(given)[k])} in units of {unit:g}: (x / {unit:g}).round()."
         )
     floats = 1 << NARROW <= top < 1 << FLOAT
     narrow = graph.dense is not None and lows[0] >= 0 and not max(top, heaviest) >> NARROW  # of a list, it is proven
@@ -201,7 +201,8 @@ def _bounds(ends: Sequence[Label], parts: tuple[np.ndarray, ...], n: int, direct
     """Bounds on the sums of weights, and of quantities, along a best path: the largest on an edge from each vertex."""
     ways = 1 if directed else 2
     both = [np.concatenate((x, y)[:ways]) for x, y in (ends, ends[::-1])]
-    arcs = [Weighted(both[0], both[1], np.tile(x.ravel().astype(np.int64), ways), n, get("min_plus")) for x in parts]
+    flat = [np.minimum(x.ravel(), no_path(np.dtype(np.int64)) - 1).astype(np.int64) for x in parts]
+    arcs = [Weighted(both[0], both[1], np.tile(x, ways), n, get("min_plus")) for x in flat]
     found = [int(x.longest) for x in arcs]
     return _closer(found, parts, arcs[0].farthest()[0]) if _values(found) >> FLOAT else found
 
@@ -241,13 +242,15 @@ def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[floa
             most = 0 if found is flat else np.abs(found).argmax()
             unit = 1.0 if found is flat else float(flat[most] / found[most])
             return found.reshape(values.shape), (unit, 1)
-        for over in (10**k for k in range(1, 7)):
-            units = np.rint(values * over)
-            if (units / over == values).all() and np.abs(units).max() < 2.0**53:
-                return units.astype(np.int64), (1, over)
-    raise DomainError(
-        f"along: {came(name)} must be multiples of a unit to be packed, got floats without one. Round it: x.round(3)."
-    )
+        for over in (10**k for k in range(1, 13)):
+            if all((np.rint(x * over) / over == x).all() for x in (flat[:SAMPLE], flat)) and longest * over < 2.0**53:
+                return np.rint(values * over).astype(np.int64), (1, over)
+        digits = 5 - math.floor(math.log10(longest))
+        way = f"Round it: x.round({digits})" if abs(digits) < 13 else "Choose a unit nearer to them"
+        raise DomainError(
+            f"along: {came(name)} must be multiples of a unit to be packed, got floats without one. {way}."
+        )
+    raise DomainError(f"along: {came(name)} must be finite to be packed, got {came(longest)}.")
 
 
 @cache

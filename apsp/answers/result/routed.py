@@ -113,7 +113,7 @@ class Routed(Distances):
 
     @cached_property
     def _best_edges(self) -> Along:
-        return self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine)
+        return self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine, {})
 
     def predecessor_rows(
         self, sources: Vertices = None, block: int | None = None
