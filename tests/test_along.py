@@ -7,6 +7,7 @@ import io
 import json
 import pickle
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -407,6 +408,17 @@ def test_sums_of_integers_beyond_64_bits_are_floats():
         assert r.distance([0] * 99, [2] * 99, of="along").tolist() == [wanted] * 99
 
 
+def test_semirings_of_your_own_and_exact_limits():
+    for dtypes in (("float64",), ("int32", "float32")):  # without the dtypes of packed lengths
+        mine = replace(get("min_plus"), name="mine", dtypes=dtypes)
+        r = shortest_paths(Graph.from_arrays([0, 1, 0], [1, 2, 2], [4, 7, 12]), mine, along=[3 * 10**9, 9, 5])
+        assert r.distance(0, 2, of="along") == 3 * 10**9 + 9
+    for more in (0, 1):
+        g = Graph.from_arrays([0, 1], [1, 2], [2**53, 1])
+        r = shortest_paths(g, limit=2**53 + more, along=[3, 9])
+        assert r.distance(0, 2, of="along") == (12 if more else np.inf)
+
+
 def test_values_that_are_no_numbers_and_names_that_are_none():
     edges = [("A", "B", {"t": 4, "ferry": True}), ("B", "C", {"t": 7, "ferry": False})]
     for along, text in (
@@ -505,6 +517,9 @@ def test_command(tmp_path):
     assert (told["distance"], told["metres"], told["edges"], told["n"]) == (11, 1200, 2, 3)  # not all edges
     told = json.loads(CliRunner().invoke(main, ["--json", *several]).output)["rows"]
     assert [x["metres"] for x in told] == [1200, None]
+    (tmp_path / "bare.csv").write_text("A,B,4,300\n")
+    bare = ["-q", "solve", str(tmp_path / "bare.csv"), "--columns", "0,1,2", "--from", "A", "--to", "B", "--along", "3"]
+    assert CliRunner().invoke(main, bare).output.split("\n")[:2] == ["distance 4", "3 300"]
     said = CliRunner().invoke(main, [*command[:-1], "metres, path", "--from", "A", "--to", "C"])
     assert said.exit_code == 2
     said = CliRunner().invoke(main, ["plan", *command[2:]])

@@ -116,8 +116,9 @@ def carrying(question: Question, weight: str, quantities: Mapping[str, np.ndarra
 def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tuple[Question, tuple[Word, ...]]:
     """The question of packed lengths, and their words; DomainError, with the reason, if they do not fit."""
     graph, s, wants, n = question.graph, question.semiring, question.wants, question.graph.n
-    if (sums := Lengths.of(s)) is None or sums.logarithmic or sums.sign < 0:
-        raise DomainError(f"along: packed lengths must be sums, with ⊕ = min, got {s.name}.")
+    sums, wide = Lengths.of(s), {"int64", "float64"}.issubset(s.dtypes)
+    if sums is None or sums.logarithmic or sums.sign < 0 or not wide:
+        raise DomainError(f"along: packed lengths must be sums of 64 bits, with ⊕ = min, got {s.name}.")
     if wants.limits is not None or wants.on_negative_cycle != "raise" or graph.windows(s) is not None:
         raise DomainError("along: memory=, checkpoint=, output=, on_negative_cycle= and a matrix on disk go unpacked.")
     own = graph.target(s, wants.dtype)
@@ -188,7 +189,7 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     posed = Graph(**{name: getattr(graph, name) for name in Graph.__dataclass_fields__} | weights)
     limit = wants.limit
     if limit is not None and math.isfinite(bound := as_limit(limit)):
-        most = math.floor(bound * units[0][1] / units[0][0]) + 1
+        most = math.floor(bound if units[0] == (1, 1) else bound * units[0][1] / units[0][0] + 1)
         most -= sum((most - k) * units[0][0] / units[0][1] > bound for k in range(2))
         limit = ((most + 1) << shifts[0]) - 1
     asked = Question(posed, s, replace(wants, dtype=None, limit=limit, like=None))
