@@ -419,6 +419,16 @@ def test_semirings_of_your_own_and_exact_limits():
         assert r.distance(0, 2, of="along") == (12 if more else np.inf)
 
 
+def test_a_dtype_asked_for_is_that_of_the_weights(tmp_path):
+    g = Graph.from_arrays([0, 1, 0], [1, 2, 2], [4.0, 8, 16])  # of a common unit
+    r = shortest_paths(g, dtype="int64", along=[1, 2, 3])
+    r.save(tmp_path / "r.npz")
+    for found in (r, Result.load(tmp_path / "r.npz"), r.update([8.0, 8, 8])):
+        assert (found.dtype, found.distance(0, 2, of="along")) == (np.int64, 3)
+    with pytest.raises(DTypeError, match=r"int64 must hold every entry exactly, got 0\.1"):
+        shortest_paths(Graph.from_arrays([0], [1], [0.1]), dtype="int64", along=[1])
+
+
 def test_values_that_are_no_numbers_and_names_that_are_none():
     edges = [("A", "B", {"t": 4, "ferry": True}), ("B", "C", {"t": 7, "ferry": False})]
     for along, text in (

@@ -17,6 +17,7 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
+from semiring.algebra.conversion import conform
 from semiring.algebra.units import exact
 from semiring.dense.cycles import Lengths
 from semiring.host.devices import host, module, to_device
@@ -136,6 +137,7 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     elif every is None:
         every = np.ones(graph.edge_count, np.int64)
     else:
+        every = every if wants.dtype is None else conform(every, s, own, where=wants.where)
         which = present(every)
     given = {weight: every, **{name: host(x) for name, x in quantities.items()}}
     parts, units = zip(*(whole(x[which], n, name) for name, x in given.items()), strict=True)
@@ -178,10 +180,8 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         packed[which] = total
     if loopless:
         np.fill_diagonal(packed, 0)
-    kinds = [
-        own if units[0] == (1, 1) and dtypes.SCALARS[own].integer else np.dtype(np.float64),
-        *(q.dtype for q in quantities.values()),
-    ]
+    kind = own if dtypes.SCALARS[own].integer else np.dtype(np.float64)
+    kinds = [kind, *(q.dtype for q in quantities.values())]
     words = tuple(map(Word, shifts, [0, *widths[1:]], units, kinds))
     weights: Fields = {"weights": packed}
     if graph.dense is not None:
@@ -240,8 +240,7 @@ def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[floa
     longest = float(max(flat.max(initial=0), -flat.min(initial=0)))
     if math.isfinite(longest):
         if (found := exact(flat, n, longest=longest)) is not None:
-            most = 0 if found is flat else np.abs(found).argmax()
-            unit = 1.0 if found is flat else float(flat[most] / found[most])
+            unit = 1.0 if found is flat else float(longest / np.abs(found).max())
             return found.reshape(values.shape), (unit, 1)
         for over in (10**k for k in range(1, 13)):
             if all((np.rint(x * over) / over == x).all() for x in (flat[:SAMPLE], flat)) and longest * over < 2.0**53:

@@ -207,8 +207,9 @@ class Along:
             return r
         if word is None:
             values = list(self.quantities.values())[k - 1]
-            most = self.graph.n * max(abs(float(x)) for x in dtypes.hull(values, ()))
-            if values.dtype.kind != "f" and (most >= 2.0**63 or (shown and most < 2.0**53)):
+            ends = () if values.dtype.kind == "f" else dtypes.hull(values, ())
+            most = self.graph.n * max((abs(float(x)) for x in ends), default=0.0)
+            if most >= 2.0**63 or (shown and most < 2.0**53):
                 values = values.astype(np.float64, copy=False)
             i, j = (np.arange(size) for size in r.engine.shape)
             every = Summed(r, self, values)
