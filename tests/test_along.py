@@ -429,6 +429,22 @@ def test_a_dtype_asked_for_is_that_of_the_weights(tmp_path):
         shortest_paths(Graph.from_arrays([0], [1], [0.1]), dtype="int64", along=[1])
 
 
+def test_labels_of_tables_count():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "t": [4, 7], "m": [30, 90]}, index=[5, 3])
+    square = pd.DataFrame([[0, 4.0], [np.inf, 0]], index=["A", "B"], columns=["A", "B"])
+    metres = pd.DataFrame([[0, 30], [0, 0]], index=["A", "B"], columns=["A", "B"])
+    for source, along, other, axis in (
+        (table, table["m"], table["m"][::-1], "index"),
+        (square, metres, metres[["B", "A"]], "columns"),
+    ):
+        options = {"weight": "t"} if axis == "index" else {}
+        for given in (along, other.reindex(**{axis: getattr(source, axis)}), along.to_numpy()):
+            assert shortest_paths(source, along=given, **options).distance("A", "B", of="along") == 30
+        with pytest.raises(ShapeError, match=rf"have the {axis} of the table, got another. Say x.reindex\({axis}="):
+            shortest_paths(source, along=other, **options)
+
+
 def test_values_that_are_no_numbers_and_names_that_are_none():
     edges = [("A", "B", {"t": 4, "ferry": True}), ("B", "C", {"t": 7, "ferry": False})]
     for along, text in (

@@ -227,19 +227,19 @@ def carried(
     Raises as `carrying`.
     """
     quantities = {name: x if turned is None else turned.along(x) for name, x in told.given.items()}
-    limit, packing = question.wants.limit, carrying(question, told.weight, quantities, told.ordered)
+    s, limit = question.semiring, question.wants.limit
+    packing = carrying(question, told.weight, quantities, told.ordered)
     posed, words, note = packing.asked, packing.words, packing.note
     start, was, renewed = perf_counter(), before and before.along, None
     try:
         same = was and words == was.words and weighted(posed.graph) == weighted(was.graph)
         if was and words and same and posed.graph.rows is was.graph.rows:  # turns may have other copies
-            renewed = was.engine.renewed(posed.graph, was.graph, question.semiring)
+            renewed = was.engine.renewed(posed.graph, was.graph, s)
         found = Answer(renewed, before.plan, perf_counter() - start) if before and renewed else answer(posed)
     except DivergenceError:
         answer(question)  # names the cycle by its weights
         raise
     plan = replace(found.plan, reason=found.plan.reason.removesuffix(note) + note)
-    s, graph, engine = question.semiring, posed.graph, found.engine
-    along = Along(told.weight, quantities, told.ordered, s, words, graph, engine, told.given)
-    engine = Unpacked(engine, words[0], None if limit is None else as_limit(limit)) if words else engine
+    along = Along(told.weight, quantities, told.ordered, s, words, posed.graph, found.engine, told.given)
+    engine = Unpacked(found.engine, words[0], None if limit is None else as_limit(limit)) if words else found.engine
     return Answer(engine, plan, found.seconds), along
