@@ -106,7 +106,7 @@ def carrying(question: Question, weight: str, quantities: Mapping[str, np.ndarra
             break
         except DomainError as error:
             if count == ordered:
-                raise
+                raise DomainError(f"{error} Else pass one weight, and the others as along=.") from None
             why = str(error)
     cut = max(0, len(words) - 1)
     note = f"; lengths carry {', '.join(map(str, names[:cut]))} in {words[0].shift} bits" if words else ""
