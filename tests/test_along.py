@@ -301,8 +301,9 @@ def test_names_differ():
     edges = [("A", "B", {"time": 1, "m": 2})]
     with pytest.raises(ValueError, match="names that differ"):
         shortest_paths(edges, weight="time", along=["m", "m"])
-    with pytest.raises(ValueError, match="another name than the weight"):
-        shortest_paths(edges, weight="time", along={"time": "m"})
+    for name in ("time", "from"):  # a column of to_frame(of=[…])
+        with pytest.raises(ValueError, match="another name than the weight, from, to and path"):
+            shortest_paths(edges, weight="time", along={name: "m"})
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -549,8 +550,12 @@ def test_command(tmp_path):
     (tmp_path / "bare.csv").write_text("A,B,4,300\n")
     bare = ["-q", "solve", str(tmp_path / "bare.csv"), "--columns", "0,1,2", "--from", "A", "--to", "B", "--along", "3"]
     assert CliRunner().invoke(main, bare).output.split("\n")[:2] == ["distance 4", "3 300"]
-    said = CliRunner().invoke(main, [*command[:-1], "metres, path", "--from", "A", "--to", "C"])
+    (tmp_path / "bare.csv").write_text("from,to,time,path\nA,B,4,300\n")
+    said = CliRunner().invoke(
+        main, [*bare[:3], "--along", "time, path", "--from", "A", "--to", "B", "--weight", "time"]
+    )
     assert said.exit_code == 2
+    assert "another name than the weight, from, to and path" in said.output
     said = CliRunner().invoke(main, ["plan", *command[2:]])
     assert "lengths carry metres, edges in" in said.output
     said = CliRunner().invoke(main, ["plan", "5", "--along", "metres"])

@@ -94,10 +94,11 @@ class Carrying:
 def carrying(question: Question, weight: str, quantities: Mapping[str, np.ndarray], ordered: int) -> Carrying:
     """Pack as many of the quantities as fit, in their order, at least the first `ordered`.
 
-    Raises ValueError for a quantity named as the weight, DomainError if the `ordered` ones cannot be packed.
+    Raises ValueError for a quantity whose name answers have, DomainError if the `ordered` ones cannot be packed.
     """
-    if weight in quantities:
-        raise ValueError(f"along: a quantity must have another name than the weight, got {came(weight)} for both.")
+    if taken := {weight, "from", "to", "path"}.intersection(quantities):  # columns of answers
+        wanted = f"another name than the weight, from, to and path, got {came(taken.pop())}"
+        raise ValueError(f"along: a quantity must have {wanted}. Pass a dict of names.")
     names, why, asked = list(quantities), "", question
     words: tuple[Word, ...] = ()
     for count in range(len(names), max(ordered, 1) - 1, -1):

@@ -148,10 +148,6 @@ def solve(
     require_dtype(options["semiring"], options["dtype"])
     if options["along"] is not None and pairs is None and None in (source, target):
         raise click.UsageError("solve: --along is told with --from and --to, or with --paths. Give them too.")
-    if taken := {"from", "to", "path"}.intersection(map(str.strip, (options["along"] or "").split(","))):
-        raise click.UsageError(
-            f"solve: --along is told beside from, to and path, got {taken.pop()}. Rename the column."
-        )
     if steps:
         _print_steps(file, options, plot)
         return
