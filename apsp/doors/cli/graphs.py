@@ -69,8 +69,7 @@ def _read_by_options(file: str, options: Fields) -> Graph:
     graph = formats.read(file, **arguments)
     for option, kind in (("along", dict), ("ways", list)):
         if (told := options.pop(option, None)) is not None:
-            names = map(str.strip, told.split(","))
-            named = {name: int(name) if by_position and name.isdecimal() else name for name in names}
+            named = {x: int(x) if by_position and x.isdecimal() else x for x in map(str.strip, told.split(","))}
             reading = {name: arguments.get(name) for name in ("format", "directed", "columns")}
             found = quantities(rereadable(file), graph, named, **reading)
             options[option] = found if kind is dict else next(iter(found.values())).tolist()
