@@ -6,6 +6,8 @@ import heapq
 import io
 import json
 import pickle
+import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 
 from apsp import Graph, Result, plan, shortest_paths
 from semiring import get
-from semiring.host.errors import DomainError, FormatError, NegativeCycleError, ShapeError
+from semiring.host.errors import DomainError, DTypeError, FormatError, NegativeCycleError, ShapeError
 from semiring.sparse.cycles import Weighted
 
 ENGINES = ("dense", "elimination", "searches", "scipy")
@@ -299,8 +301,9 @@ def test_names_differ():
     edges = [("A", "B", {"time": 1, "m": 2})]
     with pytest.raises(ValueError, match="names that differ"):
         shortest_paths(edges, weight="time", along=["m", "m"])
-    with pytest.raises(ValueError, match="another name than the weight"):
-        shortest_paths(edges, weight="time", along={"time": "m"})
+    for name in ("time", "from"):  # a column of to_frame(of=[…])
+        with pytest.raises(ValueError, match="another name than the weight, from, to and path"):
+            shortest_paths(edges, weight="time", along={name: "m"})
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -366,12 +369,111 @@ def test_what_does_not_fit_is_refused_with_the_unit():
     assert "along predecessors" in r.plan.reason
     assert r.distance(0, 2, of="q") == 2**40 + 1
     listed = [(0, 1, {"time": 2**40, "changes": 2**40}), (1, 2, {"time": 1, "changes": 1})]
-    with pytest.raises(DomainError, match=r"Round 'time' to multiples of 1e\+07"):
+    with pytest.raises(DomainError, match=r"Count 'time' in units of 1e\+07"):
         shortest_paths(listed, weight=["time", "changes"])
     listed[0][2]["time"] = round(2**40 / 10**7)
     assert shortest_paths(listed, weight=["time", "changes"]).distance(0, 2, of="changes") == 2**40 + 1
-    with pytest.raises(DomainError, match="at least 0"):
-        shortest_paths([(0, 1, {"time": 1, "changes": -1})], weight=["time", "changes"])
+    listed = [(0, 1, {"time": 1, "changes": -1})]
+    for options in ({}, {"dtype": "float32"}, {"semiring": "max_min"}, {"memory": "1GiB"}):
+        with pytest.raises(DomainError, match="Else pass one weight, and the others as along="):
+            shortest_paths(listed, weight=["time", "changes"], **options)
+        assert shortest_paths(listed, weight="time", along="changes", **options).distance(0, 1, of="changes") == -1
+
+
+@pytest.mark.parametrize("scales", [(1, 2**60), (2**60, 1), (2**40, 2**40), (1e-3, 1e10), (1e12, 1e-7)])
+def test_ways_out_of_what_does_not_fit(scales):
+    """Followed to the letter, errors of a list of weights lead to lengths that fit."""
+    rng = np.random.default_rng(15)
+    ends, wanted = rng.integers(0, 9, (2, 40)).tolist(), rng.random((2, 40)) + 0.1
+    values = {
+        name: np.rint(5 * x).astype(int) * scale if isinstance(scale, int) else x * scale
+        for name, x, scale in zip("tc", wanted, scales, strict=True)
+    }
+    for _ in range(5):
+        named = ({name: x[k].item() for name, x in values.items()} for k in range(40))
+        try:
+            assert "carry c" in shortest_paths(list(zip(*ends, named, strict=True)), weight=["t", "c"]).plan.reason
+            break
+        except DomainError as error:
+            name, way = re.search(r"'([tc])' (?:in|must be mult).*: (.*)\. Else", str(error)).groups()
+            values[name] = eval(way, {"x": values[name]})
+            assert np.count_nonzero(values[name]) == 40
+    else:
+        pytest.fail("no way out")
+
+
+def test_sums_of_integers_beyond_64_bits_are_floats():
+    ends = np.array([0, 1, 0, 3]), np.array([1, 2, 3, 2])
+    for large in (2**62, 2**63 - 1, -(2**62), -(2**63)):
+        r = shortest_paths(Graph.from_arrays(*ends, [1, 1, 3, 3]), along=[large, large, 0, 0])
+        wanted = 2.0 * large
+        found = r.distance(0, 2, of="along"), r.table(of="along")[0, 2], *(D[0, 2] for _, D in r.rows(of="along"))
+        assert found == (wanted,) * 3
+        assert r.distance([0] * 99, [2] * 99, of="along").tolist() == [wanted] * 99
+
+
+def test_semirings_of_your_own_and_exact_limits():
+    for dtypes in (("float64",), ("int32", "float32")):  # without the dtypes of packed lengths
+        mine = replace(get("min_plus"), name="mine", dtypes=dtypes)
+        r = shortest_paths(Graph.from_arrays([0, 1, 0], [1, 2, 2], [4, 7, 12]), mine, along=[3 * 10**9, 9, 5])
+        assert r.distance(0, 2, of="along") == 3 * 10**9 + 9
+    for more in (0, 1):
+        g = Graph.from_arrays([0, 1], [1, 2], [2**53, 1])
+        r = shortest_paths(g, limit=2**53 + more, along=[3, 9])
+        assert r.distance(0, 2, of="along") == (12 if more else np.inf)
+
+
+def test_a_dtype_asked_for_is_that_of_the_weights(tmp_path):
+    g = Graph.from_arrays([0, 1, 0], [1, 2, 2], [4.0, 8, 16])  # of a common unit
+    r = shortest_paths(g, dtype="int64", along=[1, 2, 3])
+    r.save(tmp_path / "r.npz")
+    for found in (r, Result.load(tmp_path / "r.npz"), r.update([8.0, 8, 8])):
+        assert (found.dtype, found.distance(0, 2, of="along")) == (np.int64, 3)
+    with pytest.raises(DTypeError, match=r"int64 must hold every entry exactly, got 0\.1"):
+        shortest_paths(Graph.from_arrays([0], [1], [0.1]), dtype="int64", along=[1])
+
+
+def test_labels_of_tables_count():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "t": [4, 7], "m": [30, 90]}, index=[5, 3])
+    square = pd.DataFrame([[0, 4.0], [np.inf, 0]], index=["A", "B"], columns=["A", "B"])
+    metres = pd.DataFrame([[0, 30], [0, 0]], index=["A", "B"], columns=["A", "B"])
+    for source, along, other, axis in (
+        (table, table["m"], table["m"][::-1], "index"),
+        (square, metres, metres[["B", "A"]], "columns"),
+    ):
+        options = {"weight": "t"} if axis == "index" else {}
+        for given in (along, other.reindex(**{axis: getattr(source, axis)}), along.to_numpy()):
+            assert shortest_paths(source, along=given, **options).distance("A", "B", of="along") == 30
+        with pytest.raises(ShapeError, match=rf"have the {axis} of the table, got another. Say x.reindex\({axis}="):
+            shortest_paths(source, along=other, **options)
+
+
+def test_values_that_are_no_numbers_and_names_that_are_none():
+    edges = [("A", "B", {"t": 4, "ferry": True}), ("B", "C", {"t": 7, "ferry": False})]
+    for along, text in (
+        ("ferry", "'ferry' must be a number on every edge, got True on edge 0. Pass an array"),
+        ("metres", "'metres' must be a number on every edge, got edges with attributes 'ferry', 't'. Pass an array"),
+        ({"m": ["1", "2"]}, "'m' must be a number on every edge, got '1' on edge 0. Pass an array"),
+    ):
+        with pytest.raises(DTypeError, match=text):
+            shortest_paths(edges, weight="t", along=along)
+    r = shortest_paths(edges, weight="t", along=("edges",))
+    assert r.distance("A", "C", of="edges") == 2
+    with pytest.raises(ValueError, match=r"of: it must be one of 't', 'edges', got \['edges'\]"):
+        r.table(of=["edges"])
+    assert shortest_paths(edges, weight="t", along={}).along is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nearest_of_equally_near_ones(engine):
+    """Quantities that break ties do so among sources, by every engine; there may be none to a vertex."""
+    edges = np.array([0, 1, 2, 2]), np.array([3, 3, 4, 2]), np.array([5, 5, 1, 0]), np.array([9, 3, 1, 1])
+    r = shortest_paths(Graph.from_arrays(*edges[:3], n=6), along={"q": edges[3]}, engine=engine)
+    near = r.nearest([0, 1], of="q")
+    assert (near.source[3], near.distance[3]) == (1, 3)
+    assert r.nearest([5], of="q").distance.tolist() == [np.inf] * 5 + [0]
+    assert shortest_paths(r.graph, "max_min", along={"q": edges[3]}, targets=[0]).nearest([4], of="q").source == [None]
 
 
 def told(p):
@@ -414,7 +516,7 @@ def test_a_plan_of_a_matrix_and_its_refusals():
         assert ("carry q" in found.reason) is (not more)
     listed = [(0, 1, {"time": 2**40, "changes": 2**40}), (1, 2, {"time": 1, "changes": 1})]
     for wrong, error, text in (
-        ((listed, {"weight": ["time", "changes"]}), DomainError, r"Round 'time' to multiples of 1e\+07"),
+        ((listed, {"weight": ["time", "changes"]}), DomainError, r"Count 'time' in units of 1e\+07"),
         ((listed, {"weight": "time", "along": {"time": [1, 2]}}), ValueError, "another name than the weight"),
         ((listed, {"weight": "time", "along": [1, 2, 3]}), ShapeError, "a number an edge"),
         ((5, {"along": "edges"}), ValueError, "along=, .* must come with a graph"),
@@ -440,6 +542,20 @@ def test_command(tmp_path):
         ["A", "C", "11", "1200", "2"],
         ["C", "A", "inf", "inf", "inf"],
     ]
+    one, several = [*command[1:], "--from", "A", "--to", "C"], [*command[1:], "--paths", str(tmp_path / "pairs.txt")]
+    told = json.loads(CliRunner().invoke(main, ["--json", *one]).output)
+    assert (told["distance"], told["metres"], told["edges"], told["n"]) == (11, 1200, 2, 3)  # not all edges
+    told = json.loads(CliRunner().invoke(main, ["--json", *several]).output)["rows"]
+    assert [x["metres"] for x in told] == [1200, None]
+    (tmp_path / "bare.csv").write_text("A,B,4,300\n")
+    bare = ["-q", "solve", str(tmp_path / "bare.csv"), "--columns", "0,1,2", "--from", "A", "--to", "B", "--along", "3"]
+    assert CliRunner().invoke(main, bare).output.split("\n")[:2] == ["distance 4", "3 300"]
+    (tmp_path / "bare.csv").write_text("from,to,time,path\nA,B,4,300\n")
+    said = CliRunner().invoke(
+        main, [*bare[:3], "--along", "time, path", "--from", "A", "--to", "B", "--weight", "time"]
+    )
+    assert said.exit_code == 2
+    assert "another name than the weight, from, to and path" in said.output
     said = CliRunner().invoke(main, ["plan", *command[2:]])
     assert "lengths carry metres, edges in" in said.output
     said = CliRunner().invoke(main, ["plan", "5", "--along", "metres"])
@@ -574,6 +690,13 @@ def test_damaged_quantities_are_refused(tmp_path, wrong):
     np.savez(tmp_path / "r.npz", **parts | more)
     with pytest.raises(FormatError):
         Result.load(tmp_path / "r.npz")
+
+
+def test_quantities_of_what_is_streamed_to_a_store(tmp_path):
+    A, Q = np.array([[0.0, 4, 12], [np.inf, 0, 7], [1, np.inf, 0]]), np.arange(9).reshape(3, 3)
+    r = shortest_paths(A, along=Q, output=str(tmp_path / "r.tiles"))
+    for found in (r, Result.load(tmp_path / "r.tiles")):
+        assert found.table(of="along").tolist() == [[0, 1, 6], [11, 0, 5], [6, 7, 0]]
 
 
 def test_quantities_of_other_lengths_on_disk_are_refused(tmp_path):

@@ -120,12 +120,6 @@ class Expansion:
         """A quantity of edges, by arc of the copies."""
         return np.where(self.edges < 0, 0, values[self.edges])
 
-    def by_edge(self, values: np.ndarray, count: int) -> np.ndarray:
-        """A quantity of arcs of the copies, as `along` made it, by edge."""
-        found, used = np.zeros(count, values.dtype), self.edges >= 0
-        found[self.edges[used]] = values[used]
-        return found
-
     def carried(self, flows: np.ndarray, count: int) -> np.ndarray:
         """Flows on arcs of the copies, by edge."""
         used = self.edges >= 0

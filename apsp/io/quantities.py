@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from semiring.host.devices import host, is_plain, module
-from semiring.host.errors import DomainError, ShapeError
+from semiring.host.errors import DomainError, DTypeError, ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Fields, Input
 
@@ -24,7 +24,7 @@ class Weighed:
 
     graph: Graph
     weight: str
-    quantities: Mapping[Any, np.ndarray]
+    given: Mapping[Any, np.ndarray]
     ordered: int
 
     @classmethod
@@ -34,17 +34,16 @@ class Weighed:
         Raises as `quantities`.
         """
         first, *ordered = weight if isinstance(weight, list) and named(weight) else [weight]
-        wanted = (ordered or None, along) if ordered or along is not None else ()
+        wanted = ordered or along is not None
         source = rereadable(source) if wanted else source
-        graph = as_graph(source, weight=first, **reading)
-        found: dict[Any, np.ndarray] = {}
-        for listed in wanted:
+        graph, found = as_graph(source, weight=first, **reading), {}
+        if wanted:
             again = {name: reading.get(name) for name in ("columns", "directed", "format")}
-            found |= quantities(source, graph, listed, **again)
+            found = quantities(source, graph, ordered or None, **again) | quantities(source, graph, along, **again)
         return cls(graph, first if isinstance(first, str) else "distance", found, len(ordered))
 
 
-def named(listed: list[Any]) -> bool:
+def named(listed: Sequence[Any]) -> bool:
     """Whether a list holds names or functions, and not numbers."""
     return any(isinstance(x, str) or callable(x) for x in listed)
 
@@ -68,17 +67,20 @@ def quantities(source: Input, graph: Graph, along: Any, **reading: Any) -> dict[
     >>> quantities(roads, as_graph(roads, weight="time"), ["metres", "edges"])
     {'metres': array([300, 900]), 'edges': array([1, 1])}
     """
-    listed = [] if along is None else along if isinstance(along, list) and named(along) else [along]
-    every = along if isinstance(along, dict) else {_name(x): x for x in listed}
+    listed = along if isinstance(along, (list, tuple)) and named(along) else [along]
+    listed = [] if along is None or isinstance(along, dict) else listed
+    names = (x if isinstance(x, str) else getattr(x, "__name__", "along") for x in listed)
+    every = along if isinstance(along, dict) else dict(zip(names, listed, strict=True))
     if len(every) < len(listed):
-        raise ValueError(
-            f"along: quantities must have names that differ, got {came(list(every))}. Pass a dict of names."
-        )
-    return {name: _quantity(source, graph, name, given, reading) for name, given in every.items()}
-
-
-def _name(given: Any) -> str:
-    return given if isinstance(given, str) else getattr(given, "__name__", "along")
+        raise ValueError(f"along: quantities must have names that differ, got {came([*every])}. Pass a dict of names.")
+    found = {}
+    for name, given in every.items():
+        try:
+            found[name] = _quantity(source, graph, name, given, reading)
+        except DTypeError as error:  # of a weight, whose ways out are others
+            got = str(error).partition(", got ")[2].partition(". ")[0]
+            raise DTypeError(f"along: {came(name)} must be a number on every edge, got {got}. Pass an array.") from None
+    return found
 
 
 def _quantity(source: Input, graph: Graph, name: Any, given: Any, reading: Fields) -> np.ndarray:
@@ -98,6 +100,11 @@ def _quantity(source: Input, graph: Graph, name: Any, given: Any, reading: Field
     values = given.astype(np.float64 if given.dtype.kind == "f" else np.int64) if kept else numbers(given)
     if values.shape != shape:
         raise ShapeError(f"along: {came(name)} must be a number an edge, of shape {shape}, got {values.shape}.")
+    for axis in ("index", "columns"):
+        here, there = (getattr(x, axis, ()) for x in (given, source))
+        if hasattr(here, "equals") and hasattr(there, "equals") and not np.array_equal(here, there):
+            way = f"Say x.reindex({axis}=table.{axis}), or x.to_numpy()."
+            raise ShapeError(f"along: {came(name)} must have the {axis} of the table, got another. {way}")
     if bool(module(values).isnan(values).any()):
-        raise DomainError(f"along: {came(name)} must be numbers, got NaN. Leave those edges out.")
+        raise DomainError(f"along: {came(name)} must be numbers, got NaN. Say 0, or leave those edges out.")
     return values

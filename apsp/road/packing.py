@@ -17,6 +17,7 @@ import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
+from semiring.algebra.conversion import conform
 from semiring.algebra.units import exact
 from semiring.dense.cycles import Lengths
 from semiring.host.devices import host, module, to_device
@@ -93,10 +94,11 @@ class Carrying:
 def carrying(question: Question, weight: str, quantities: Mapping[str, np.ndarray], ordered: int) -> Carrying:
     """Pack as many of the quantities as fit, in their order, at least the first `ordered`.
 
-    Raises ValueError for a quantity named as the weight, DomainError if the `ordered` ones cannot be packed.
+    Raises ValueError for a quantity whose name answers have, DomainError if the `ordered` ones cannot be packed.
     """
-    if weight in quantities:
-        raise ValueError(f"along: a quantity must have another name than the weight, got {came(weight)} for both.")
+    if taken := {weight, "from", "to", "path"}.intersection(quantities):  # columns of answers
+        wanted = f"another name than the weight, from, to and path, got {came(taken.pop())}"
+        raise ValueError(f"along: a quantity must have {wanted}. Pass a dict of names.")
     names, why, asked = list(quantities), "", question
     words: tuple[Word, ...] = ()
     for count in range(len(names), max(ordered, 1) - 1, -1):
@@ -105,7 +107,7 @@ def carrying(question: Question, weight: str, quantities: Mapping[str, np.ndarra
             break
         except DomainError as error:
             if count == ordered:
-                raise
+                raise DomainError(f"{error} Else pass one weight, and the others as along=.") from None
             why = str(error)
     cut = max(0, len(words) - 1)
     note = f"; lengths carry {', '.join(map(str, names[:cut]))} in {words[0].shift} bits" if words else ""
@@ -116,8 +118,9 @@ def carrying(question: Question, weight: str, quantities: Mapping[str, np.ndarra
 def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tuple[Question, tuple[Word, ...]]:
     """The question of packed lengths, and their words; DomainError, with the reason, if they do not fit."""
     graph, s, wants, n = question.graph, question.semiring, question.wants, question.graph.n
-    if (sums := Lengths.of(s)) is None or sums.logarithmic or sums.sign < 0:
-        raise DomainError(f"along: packed lengths must be sums, with ⊕ = min, got {s.name}.")
+    sums, wide = Lengths.of(s), {"int64", "float64"}.issubset(s.dtypes)
+    if sums is None or sums.logarithmic or sums.sign < 0 or not wide:
+        raise DomainError(f"along: packed lengths must be sums of 64 bits, with ⊕ = min, got {s.name}.")
     if wants.limits is not None or wants.on_negative_cycle != "raise" or graph.windows(s) is not None:
         raise DomainError("along: memory=, checkpoint=, output=, on_negative_cycle= and a matrix on disk go unpacked.")
     own = graph.target(s, wants.dtype)
@@ -135,6 +138,7 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     elif every is None:
         every = np.ones(graph.edge_count, np.int64)
     else:
+        every = every if wants.dtype is None else conform(every, s, own, where=wants.where)
         which = present(every)
     given = {weight: every, **{name: host(x) for name, x in quantities.items()}}
     parts, units = zip(*(whole(x[which], n, name) for name, x in given.items()), strict=True)
@@ -156,13 +160,13 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     widths = [max(1, bound.bit_length()) for bound in bounds]
     shifts = list(accumulate(reversed(widths[1:]), initial=0))[::-1]
     top, heaviest = ((most + 1) << shifts[0] for most in (bounds[0], max(int(parts[0].max(initial=0)), -lows[0])))
-    if max(top, heaviest) >> (FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE):
-        unit = 10.0 ** math.ceil(
-            math.log10(units[0][0] / units[0][1] * 2.0 ** max(1, (max(top, heaviest) >> WIDE).bit_length()))
-        )
+    room, needed = FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE, max(top, heaviest)
+    if (over := needed.bit_length() - room) > 0:
+        k = 0 if widths[0] > over + 1 else int(np.argmax(widths))
+        unit = 10.0 ** math.ceil(math.log10(units[k][0] / units[k][1]) + (over + 1) * math.log10(2))
         raise DomainError(
-            f"along: {', '.join(map(came, (weight, *quantities)))} must fit {WIDE} bits of a length, got "
-            f"{top.bit_length()}. Round {came(weight)} to multiples of {unit:g}."
+            f"along: {', '.join(map(came, given))} must fit {room} bits of a length, got {needed.bit_length()}. "
+            f"Count {came(list(given)[k])} in units of {unit:g}: (x / {unit:g}).round()."
         )
     floats = 1 << NARROW <= top < 1 << FLOAT
     narrow = graph.dense is not None and lows[0] >= 0 and not max(top, heaviest) >> NARROW  # of a list, it is proven
@@ -177,10 +181,8 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         packed[which] = total
     if loopless:
         np.fill_diagonal(packed, 0)
-    kinds = [
-        own if units[0] == (1, 1) and dtypes.SCALARS[own].integer else np.dtype(np.float64),
-        *(q.dtype for q in quantities.values()),
-    ]
+    kind = own if dtypes.SCALARS[own].integer else np.dtype(np.float64)
+    kinds = [kind, *(q.dtype for q in quantities.values())]
     words = tuple(map(Word, shifts, [0, *widths[1:]], units, kinds))
     weights: Fields = {"weights": packed}
     if graph.dense is not None:
@@ -188,7 +190,7 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     posed = Graph(**{name: getattr(graph, name) for name in Graph.__dataclass_fields__} | weights)
     limit = wants.limit
     if limit is not None and math.isfinite(bound := as_limit(limit)):
-        most = math.floor(bound * units[0][1] / units[0][0]) + 1
+        most = math.floor(bound if units[0] == (1, 1) else bound * units[0][1] / units[0][0] + 1)
         most -= sum((most - k) * units[0][0] / units[0][1] > bound for k in range(2))
         limit = ((most + 1) << shifts[0]) - 1
     asked = Question(posed, s, replace(wants, dtype=None, limit=limit, like=None))
@@ -201,7 +203,8 @@ def _bounds(ends: Sequence[Label], parts: tuple[np.ndarray, ...], n: int, direct
     """Bounds on the sums of weights, and of quantities, along a best path: the largest on an edge from each vertex."""
     ways = 1 if directed else 2
     both = [np.concatenate((x, y)[:ways]) for x, y in (ends, ends[::-1])]
-    arcs = [Weighted(both[0], both[1], np.tile(x.ravel().astype(np.int64), ways), n, get("min_plus")) for x in parts]
+    flat = [np.minimum(x.ravel(), no_path(np.dtype(np.int64)) - 1).astype(np.int64) for x in parts]
+    arcs = [Weighted(both[0], both[1], np.tile(x, ways), n, get("min_plus")) for x in flat]
     found = [int(x.longest) for x in arcs]
     return _closer(found, parts, arcs[0].farthest()[0]) if _values(found) >> FLOAT else found
 
@@ -238,16 +241,17 @@ def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[floa
     longest = float(max(flat.max(initial=0), -flat.min(initial=0)))
     if math.isfinite(longest):
         if (found := exact(flat, n, longest=longest)) is not None:
-            most = 0 if found is flat else np.abs(found).argmax()
-            unit = 1.0 if found is flat else float(flat[most] / found[most])
+            unit = 1.0 if found is flat else float(longest / np.abs(found).max())
             return found.reshape(values.shape), (unit, 1)
-        for over in (10**k for k in range(1, 7)):
-            units = np.rint(values * over)
-            if (units / over == values).all() and np.abs(units).max() < 2.0**53:
-                return units.astype(np.int64), (1, over)
-    raise DomainError(
-        f"along: {came(name)} must be multiples of a unit to be packed, got floats without one. Round it: x.round(3)."
-    )
+        for over in (10**k for k in range(1, 13)):
+            if all((np.rint(x * over) / over == x).all() for x in (flat[:SAMPLE], flat)) and longest * over < 2.0**53:
+                return np.rint(values * over).astype(np.int64), (1, over)
+        digits = 5 - math.floor(math.log10(longest))
+        way = f"Round it: x.round({digits})" if abs(digits) < 13 else "Choose a unit nearer to them"
+        raise DomainError(
+            f"along: {came(name)} must be multiples of a unit to be packed, got floats without one. {way}."
+        )
+    raise DomainError(f"along: {came(name)} must be finite to be packed, got {came(longest)}.")
 
 
 @cache

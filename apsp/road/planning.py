@@ -128,8 +128,8 @@ def plan(
         i, j = (None if x is None else A.labels.checked_positions(x, where="plan") for x in (sources, targets))
         wants = replace(wants, sources=i, targets=j, table=False)
     question = Question(matrix_or_graph(A, wants), get(semiring), wants)
-    if read is not None and read.quantities:
-        packing = carrying(question, read.weight, read.quantities, read.ordered)
+    if read is not None and read.given:
+        packing = carrying(question, read.weight, read.given, read.ordered)
         question, note = packing.asked, packing.note
     with on_device_of(question.source):
         found = choose(question)

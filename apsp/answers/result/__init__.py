@@ -426,11 +426,9 @@ def shortest_paths(
         graph, weight, along, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
         format=format, name=name,
     )  # fmt: skip
-    posed, added = read.graph, read.quantities
-    reading = {"columns": columns, "directed": directed, "format": format}
+    posed, reading = read.graph, {"columns": columns, "directed": directed, "format": format}
     plain = turns is u_turns is ways is None
     turned = None if plain else expanded(graph, posed, s, turns, u_turns, ways, reading)
-    added = added if turned is None else {name: turned.along(x) for name, x in added.items()}
     i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
     j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
     wants = Wants.of(
@@ -446,7 +444,7 @@ def shortest_paths(
         wants = wants if in_effect is None else replace(wants, limits=in_effect)
         wants = wants if turned is None else over_copies(wants, turned)
         ask = partial(Question, posed if turned is None else turned.graph, s, wants)
-        found, carrying = carried(ask(), read.weight, added, read.ordered) if added else (answer(ask()), None)
+        found, carrying = carried(ask(), read, turned) if read.given else (answer(ask()), None)
         if in_effect is not None:
             found = written(found, in_effect, s, callback)
         library = frames.library_of(graph)
@@ -455,7 +453,8 @@ def shortest_paths(
         if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "local_ranks", (0,)):
             save_archive(TileStore(in_effect.made_in), archive_of(result, os.path.join(output or "", "")))
     if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):
-        result = replace(result, engine=Stored(TileStore(output)))
+        stored = Stored(TileStore(output))
+        result = replace(result, engine=stored, along=carrying and replace(carrying, engine=stored))
     if paths:
         _ = result.predecessors
     return result

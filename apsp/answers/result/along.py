@@ -25,15 +25,18 @@ from semiring.host.errors import DivergenceError
 from semiring.host.spelling import came, did_you_mean
 from semiring.host.types import Array, Blocks, Edges, Function, Scalar
 
+from ...io.expansion import Expansion
 from ...io.graph import Graph
 from ...io.graph.entries import is_boolean, present
 from ...io.graph.reweighted import weighted
+from ...io.quantities import Weighed
 from ...road.engines.base import Engine, placed
 from ...road.engines.dense import Dense
 from ...road.engines.part import Limit, Part, as_limit
 from ...road.packing import WIDE, Word, carrying, no_path
 from ...road.question import Question
 from ...road.road import Answer, answer
+from .nearest import nearest
 from .walked import FEW, paths_of
 
 if TYPE_CHECKING:
@@ -78,9 +81,9 @@ class Unpacked(Engine):
     def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         return self.engine.reduced(lambda panel: of(self.word(panel)), columns=columns, **share)
 
-    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
-        found = self.engine.nearest(wanted, towards=towards)
-        return None if found is None else (found[0], self.word(found[1]))
+    def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray]:
+        which, best = nearest(self.engine, get("min_plus"), wanted, towards=towards)
+        return which, self.word(best)
 
 
 class Summed(Engine):
@@ -128,11 +131,9 @@ class Summed(Engine):
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Rows, one block after the other: a column depends on every row."""
-        if self.device != "cpu":
-            return Dense(self.table()).block(i, j)
         out = np.empty((len(i), len(j)), self.dtype)
         for here, D in placed(self.rows(i)):
-            np.take(D, j, axis=1, out=out[here], mode="clip")
+            np.take(host(D), j, axis=1, out=out[here], mode="clip")
         return out
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -141,8 +142,8 @@ class Summed(Engine):
             return super().entries(i, j)
         vertices, starts = paths_of(self.trees, i.ravel(), j.ravel())
         out = np.full(i.shape, no_path(self.dtype), self.dtype)
-        for place, path in zip(np.ndindex(i.shape), np.split(vertices, starts[1:-1]), strict=True):
-            if len(path):
+        for place, (start, stop) in zip(np.ndindex(i.shape), pairwise(starts.tolist()), strict=True):
+            if len(path := vertices[start:stop]):
                 edges = (path[:-1], path[1:]) if self.arcs is None else self.along.along(path.tolist())
                 out[place] = sum(host(self.values[edges]), self.dtype.type(0))
         if self.within is not None:
@@ -156,7 +157,7 @@ class Along:
     """Quantities along the paths of a result, by name, a number an edge; the first `ordered` break ties.
 
     `weight` names the weight. `words` are of the weight and of the packed quantities, of the lengths of `graph` that
-    `engine` found; empty where none is packed.
+    `engine` found; empty where none is packed. `given` are the quantities by edge, where turns make arcs of edges.
     """
 
     weight: str
@@ -166,6 +167,7 @@ class Along:
     words: tuple[Word, ...]
     graph: Graph
     engine: Engine
+    given: Mapping[str, np.ndarray]
 
     @cached_property
     def arcs(self) -> Edges:
@@ -185,53 +187,59 @@ class Along:
     def along(self, path: Sequence[int]) -> np.ndarray:
         """Numbers of the edges along a path of vertices."""
         starts, heads, which = self.arcs
-        ranges = ((starts[tail], starts[tail + 1], head) for tail, head in pairwise(path))
-        places = [start + np.searchsorted(heads[start:stop], head) for start, stop, head in ranges]
+        places = [starts[u] + np.searchsorted(heads[starts[u] : starts[u + 1]], v) for u, v in pairwise(path)]
         return which[np.array(places, np.int64)]
 
-    def of(self, r: Result, name: Any, *, shown: bool = False) -> Result:
-        """The result r with a quantity in the place of the weight, in float64 where it is `shown` so, and exact."""
+    def position(self, name: Any) -> int:
+        """0 for the weight or None, 1 for the first quantity; ValueError for others."""
         names = [self.weight, *self.quantities]
-        k = 0 if name is None else names.index(name) if name in names else -1
-        if k < 0:
+        if name is not None and name not in names:
             hint = did_you_mean(str(name), list(map(str, names)))
             raise ValueError(f"of: it must be one of {', '.join(map(came, names))}, got {came(name)}.{hint}")
+        return 0 if name is None else names.index(name)
+
+    def of(self, r: Result, k: int, *, shown: bool = False) -> Result:
+        """The result r with the quantity at a position for its weight, in float64 where it is `shown` so, and exact."""
         word = self.words[k] if k < len(self.words) else None
         exact = word is not None and (self.engine.dtype != np.int64 or (word.bits or WIDE - word.shift) <= 53)
         floats = shown and exact
         if not (k or floats):
             return r
         if word is None:
-            values = self.quantities[name]
-            if shown and values.dtype.kind != "f" and self.graph.n * dtypes.largest_finite(values) < 2.0**53:
+            values = list(self.quantities.values())[k - 1]
+            ends = () if values.dtype.kind == "f" else dtypes.hull(values, ())
+            most = self.graph.n * max((abs(float(x)) for x in ends), default=0.0)
+            if most >= 2.0**63 or (shown and most < 2.0**53):
                 values = values.astype(np.float64, copy=False)
             i, j = (np.arange(size) for size in r.engine.shape)
-            engine: Engine = Summed(r, self, values)
-            engine = engine if r._all_pairs else Part(engine, r._in_graph(r.sources, i), r._ends(j))
+            every = Summed(r, self, values)
+            engine: Engine = every if r._all_pairs else Part(every, r._in_graph(r.sources, i), r._ends(j))
         else:
             engine = Unpacked(self.engine, replace(word, dtype=np.dtype(np.float64)) if floats else word)
         return replace(r, engine=engine, semiring=get("min_plus"), along=None)
 
 
 def carried(
-    question: Question, weight: str, quantities: Mapping[str, np.ndarray], ordered: int, before: Result | None = None
+    question: Question, told: Weighed | Along, turned: Expansion | None, before: Result | None = None
 ) -> tuple[Answer, Along]:
-    """The answer to a question, with quantities along its paths; `before` is the result of other weights.
+    """The answer to a question, with quantities told by edge along its paths; `before` is that of other weights.
 
     Raises as `carrying`.
     """
-    limit, packing = question.wants.limit, carrying(question, weight, quantities, ordered)
+    quantities = {name: x if turned is None else turned.along(x) for name, x in told.given.items()}
+    s, limit = question.semiring, question.wants.limit
+    packing = carrying(question, told.weight, quantities, told.ordered)
     posed, words, note = packing.asked, packing.words, packing.note
     start, was, renewed = perf_counter(), before and before.along, None
     try:
         same = was and words == was.words and weighted(posed.graph) == weighted(was.graph)
         if was and words and same and posed.graph.rows is was.graph.rows:  # turns may have other copies
-            renewed = was.engine.renewed(posed.graph, was.graph, question.semiring)
+            renewed = was.engine.renewed(posed.graph, was.graph, s)
         found = Answer(renewed, before.plan, perf_counter() - start) if before and renewed else answer(posed)
     except DivergenceError:
         answer(question)  # names the cycle by its weights
         raise
     plan = replace(found.plan, reason=found.plan.reason.removesuffix(note) + note)
-    along = Along(weight, quantities, ordered, question.semiring, words, posed.graph, found.engine)
+    along = Along(told.weight, quantities, told.ordered, s, words, posed.graph, found.engine, told.given)
     engine = Unpacked(found.engine, words[0], None if limit is None else as_limit(limit)) if words else found.engine
     return Answer(engine, plan, found.seconds), along

@@ -58,7 +58,7 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     store = store_of(path)
     more = {}
     if store is not None and store.load is not None:
-        if r.along is not None and (store.labelled or r.turned is not None or not _whole(r)):
+        if r.along is not None and (store.labelled or r.turned is not None or not r._all_pairs):
             raise ValueError(
                 f"save: a result with quantities along its paths must have all pairs, without a limit, hub labels or "
                 f"turns for `load`, got {came(str(path))}, {came(r)}. Say np.save(path, r.table(of=…)), or leave along "
@@ -119,10 +119,6 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     return more
 
 
-def _whole(r: Result) -> bool:
-    return r.engine.limit is None and r.sources is r.graph.labels is r.targets
-
-
 def _along_of(along: Along) -> Fields:
     """Quantities, and the packed lengths with their words, if any."""
     if odd := [x for x in along.quantities if not isinstance(x, (str, int, float))]:
@@ -164,7 +160,7 @@ def _with_along(parts: Fields, graph: Graph, s: Semiring, engine: Engine) -> tup
         if not right or not all(np.array_equal(host(D), words[0](found[rows])) for rows, D in every):
             raise ValueError("lengths that are not the distances")
         graph, engine = posed.graph, Dense(found)
-    along = Along(told["weight"], quantities, told["ordered"], s, words, graph, engine)
+    along = Along(told["weight"], quantities, told["ordered"], s, words, graph, engine, quantities)
     return Unpacked(engine, words[0]) if words else engine, along
 
 

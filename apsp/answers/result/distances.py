@@ -66,11 +66,12 @@ class Distances:
 
     def _of(self, of: Any, *, shown: bool = False) -> Array:
         """This result with a quantity along its paths for the weight; `shown` in float64."""
-        if (of, shown) not in self._others:
-            if self.along is None:
-                raise ValueError(f"of: quantities come with shortest_paths(…, along=…), got {came(of)} without.")
-            self._others[of, shown] = self.along.of(self, of, shown=shown)
-        return self._others[of, shown]
+        if self.along is None:
+            raise ValueError(f"of: quantities come with shortest_paths(…, along=…), got {came(of)} without.")
+        k = self.along.position(of)
+        if (k, shown) not in self._others:
+            self._others[k, shown] = self.along.of(self, k, shown=shown)
+        return self._others[k, shown]
 
     @cached_property
     def _others(self) -> dict[Any, Array]:
@@ -390,7 +391,8 @@ class Distances:
         Parameters
         ----------
         sources : list or array of labels
-            Facilities, say. Ties go to the first in this order, or to any where float sums differ by rounding only.
+            Facilities, say. Ties go to the least packed quantities of `along`, if any, then to the first in this order,
+            or to any where float sums differ by rounding only.
         towards : bool
             Whether walks lead from the vertex to a facility instead.
         of : str, optional
@@ -425,13 +427,12 @@ class Distances:
         found = [names[k] for k in wanted.tolist()]
         sources = list(map([*found, None].__getitem__, which.tolist()))
         vertices = self.sources if towards else self.targets
-        if of is not None:
-            view, reached = self._of(of), which >= 0
+        if (view := self if of is None else self._of(of)) is not self:
+            reached = which >= 0
             ends = wanted[which[reached]], np.flatnonzero(reached)
             best = np.full(len(which), view.infinity, view.dtype)
             best[reached] = view.engine.entries(*(ends[::-1] if towards else ends))
-            return Nearest(vertices, sources, output.numbers(best, view.semiring), len(found), self.frames)
-        return Nearest(vertices, sources, output.numbers(best, self.semiring), len(found), self.frames)
+        return Nearest(vertices, sources, output.numbers(best, view.semiring), len(found), self.frames)
 
     @staticmethod
     def _positions_of(where: str, wanted: Any, names: Labels) -> np.ndarray | None:

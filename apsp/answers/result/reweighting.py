@@ -63,7 +63,7 @@ def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) ->
             plan, seconds = replace(r.plan, reason=engine.updated or r.plan.reason), perf_counter() - start
             return replace(r, engine=engine, graph=graph, plan=plan, seconds=seconds, turned=turned)
     ask = partial(asked_anew, r, graph, turned, callback)
-    found, along = carried(ask(), a.weight, _quantities(r, turned), a.ordered, r) if a else (_answer(ask()), None)
+    found, along = carried(ask(), a, turned, r) if a else (_answer(ask()), None)
     plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
     return replace(r, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along, turned=turned)
 
@@ -226,12 +226,3 @@ def _changed(engine: Engine, new: Graph, old: Graph) -> Engine | None:
     arcs = np.flatnonzero(differ)
     found = engine.changed(old, *(np.asarray(x)[arcs] for x in (old.rows, old.cols, new.weights)))
     return found[0] if found is not None and np.array_equal(np.sort(found[1]), arcs) else None
-
-
-def _quantities(r: Result, turned: Expansion | None) -> Mapping[str, np.ndarray]:
-    """The quantities along the paths of a result, by arc of new copies."""
-    assert r.along is not None
-    return {
-        name: x if turned is None else turned.along(x if r.turned is None else r.turned.by_edge(x, r.graph.edge_count))
-        for name, x in r.along.quantities.items()
-    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -47,8 +48,7 @@ class Routed(Distances):
     @cached_property
     def _weighed(self) -> Trees:
         """Trees by the weight alone."""
-        trees = self._trees  # refused where walks are unbounded
-        return Trees(self._walked, self.semiring, self.engine.all_pairs, self.ties_within) if self.along else trees
+        return replace(self, along=None)._trees if self.along else self._trees
 
     @cached_property
     def predecessors(self) -> np.ndarray:
@@ -113,7 +113,7 @@ class Routed(Distances):
 
     @cached_property
     def _best_edges(self) -> Along:
-        return self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine)
+        return self.along or Along("", {}, 0, self.semiring, (), self._walked, self.engine, {})
 
     def predecessor_rows(
         self, sources: Vertices = None, block: int | None = None

@@ -152,7 +152,7 @@ def print_answer(
     if pairs is not None:
         told = zip(pairs, _told(r, pairs), r.paths(pairs), strict=True)
         lines = [[str(u), str(v), *cells, list(map(str, path))] for (u, v), cells, path in told]
-        report_table(["from", "to", "distance", *_along(r), "path"], lines, right=[2])
+        report_table(["from", "to", "distance", *_along(r), "path"], lines, right=range(2, 3 + len(_along(r))))
     elif None not in ends:
         return print_path(r, *ends)
     elif all_listed and ends == (None, None):

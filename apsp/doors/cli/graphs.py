@@ -56,10 +56,10 @@ def _read_by_options(file: str, options: Fields) -> Graph:
 
     format, undirected, columns, weight, unweighted, null_value = (options.pop(name, None) for name in READING)
     arguments: Fields = {"format": format, "directed": None if undirected is None else not undirected}
-    named = [] if columns is None else [column.strip() for column in columns.split(",")]
-    by_position = all(column.isdecimal() for column in named)
+    listed = [] if columns is None else [column.strip() for column in columns.split(",")]
+    by_position = all(column.isdecimal() for column in listed)
     if columns is not None:
-        arguments["columns"] = [int(column) for column in named] if by_position else named
+        arguments["columns"] = [int(column) for column in listed] if by_position else listed
     if unweighted and weight is not None:
         raise ValueError("give --weight or --unweighted, and not both.")
     if unweighted or weight is not None:
@@ -69,9 +69,9 @@ def _read_by_options(file: str, options: Fields) -> Graph:
     graph = formats.read(file, **arguments)
     for option, kind in (("along", dict), ("ways", list)):
         if (told := options.pop(option, None)) is not None:
-            names = [int(name) if by_position and name.isdecimal() else name for name in told.split(",")]
+            named = {x: int(x) if by_position and x.isdecimal() else x for x in map(str.strip, told.split(","))}
             reading = {name: arguments.get(name) for name in ("format", "directed", "columns")}
-            found = quantities(rereadable(file), graph, names, **reading)
+            found = quantities(rereadable(file), graph, named, **reading)
             options[option] = found if kind is dict else next(iter(found.values())).tolist()
     return graph
 

@@ -45,10 +45,10 @@ def as_json() -> bool:
 
 
 def report(text: str | None, **facts: Any) -> None:
-    """Print text, or keep facts for the document."""
+    """Print text, or keep facts for the document, the first of a name: answers come before the summary."""
     document = click.get_current_context().meta.get(_DOCUMENT)
     if document is not None:
-        document.update(facts)
+        document.update(facts | document)
     elif text is not None:
         click.echo(text)
 
