@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra.records import Semiring
-from semiring.host.errors import ShapeError
+from semiring.host.errors import DivergenceError, ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Input
 
+from ...io.display import output
 from ...io.expansion import Expansion, expand
 from ...io.graph import Graph
 from ...io.inputs import as_graph
@@ -82,12 +83,14 @@ def folded(turned: Expansion, sums: Any, sources: np.ndarray, unit: np.ndarray) 
 
 def cut_off(r: Any, u: int, v: int) -> str:
     """How far v is from u without turns, for an error that says that there is no way."""
-    if r.turned is None:
+    if r.turned is None or r.engine.limit is not None:
         return "."
-    found = answer(Question(r.graph, r.semiring, Wants(sources=np.array([u]), targets=np.array([v])))).engine.entry(
-        0, 0
-    )
-    return "." if found == r.infinity else f" that turns allow: without them, its distance is {found.item():g}."
+    asked = Question(r.graph, r.semiring, Wants(sources=np.array([u]), targets=np.array([v])))
+    try:
+        found = output.number(answer(asked).engine.entry(0, 0), r.semiring)
+    except DivergenceError:
+        return " that turns allow."
+    return "." if found == r.semiring.zero else f" that turns allow: without them, its distance is {came(found)}."
 
 
 def refuse_turns(r: Any, where: str, way: str) -> None:
