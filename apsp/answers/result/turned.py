@@ -27,7 +27,7 @@ from ..flows import Sums
 #: Options that the copies of vertices do not take, and the way out.
 _REFUSED = {
     "gpus": "Say device='cuda' for one.",
-    "limits": "Say r.save(path), which streams rows.",
+    "limits": "Without memory= and checkpoint=, r.save(path) streams rows.",
     "on_negative_cycle": "Leave it out.",
     "paths": "Say r.paths(pairs).",
 }
