@@ -168,6 +168,7 @@ def test_u_turns_but_in_dead_ends():
         ({("A", "B", "C"): True}, DomainError, "costs must be numbers, inf to forbid, got"),  # forbidden, or one of 1?
         ([("A", "B", "C", "x")], DomainError, "costs must be numbers, inf to forbid, got"),
         ([("A", "B", "C", -np.inf)], DomainError, "costs"),
+        ({"from": ["A"], "via": ["B"], "to": ["C"], "cost": np.ma.array([3], mask=True)}, DomainError, "costs"),
         ([("A", "B", "C", 1), ("A", "B", "C", 2)], DomainError, "one cost, got two for 'A' → 'B' → 'C'"),
         ([("A", ["B", "D"], "C", 1), ("A", ["B", "D"], "C", 2)], DomainError, "'A' → 'B' → 'D' → 'C'"),
         ([("A", "B")], ShapeError, r"\(from, via, to\)"),
@@ -203,6 +204,9 @@ def test_gaps_and_floats_in_tables_of_ways():
     for given in (rows, rows | {"restriction": ["no_left_turn", "no_right_turn"]}):
         r = shortest_paths(ROADS, turns=given, ways=[10, 11, 12.0, "13", 14])
         assert (r.distance("A", "C"), r.distance("B", "C"), r.distance("A", "D")) == (np.inf, 1, 2)
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rows).convert_dtypes()  # with pd.NA in the gaps
+    assert shortest_paths(ROADS, turns=frame, ways=[10, 11, 12, 13, 14]).distance("A", "C") == np.inf
     with pytest.warns(AmbiguityWarning, match=r"1 that are neither no_… nor only_…") as warned:
         shortest_paths(ROADS, turns={"from": ["A"], "via": ["B"], "to": ["C"], "restriction": [None]})
     assert warned[0].filename == __file__
@@ -237,6 +241,15 @@ def test_ways_of_a_series_are_taken_in_order():
     ways = pd.Series([10, np.array([11, 5]), 12, None, np.nan], index=[4, 3, 2, 1, 0], dtype=object)
     for given in ({"path": [[10, 11]]}, {"path": ["{10,5}"]}):
         assert shortest_paths(ROADS, turns=given, ways=ways).distance("A", "C") == 5
+    named = ["Main St", "Oak, 1st", 12, 13, 14]
+    assert shortest_paths(ROADS, turns=[("Main St", "B", "Oak, 1st")], ways=named).distance("A", "C") == 5
+    frame = pd.DataFrame(ROADS, columns=["from", "to", "weight"]).assign(name=named, id=[10, 11, None, 13, 14])
+    for column in ("name", "id"):
+        with pytest.raises(ShapeError, match=f"ways='{column}' must be numbers, got.*Pass a list, the way of each"):
+            shortest_paths(frame, weight="weight", turns=[(10, "B", 11)], ways=column)
+        listed = frame[column].tolist()
+        turns_by_way = [(listed[0], "B", listed[1])]
+        assert shortest_paths(ROADS, turns=turns_by_way, ways=listed).distance("A", "C") == 5
     with pytest.raises(VertexError, match="got nan → 11, and no such"):
         shortest_paths(ROADS, turns={"path": [[np.nan, 11]]}, ways=ways)
     with pytest.raises(ShapeError, match="ways must list one for each of 5 edges"):

@@ -102,7 +102,8 @@ def _columns(given: Any, labels: Labels, ways: object) -> Columns:
 
 def _named(columns: Iterable[tuple[Any, Any]]) -> Columns:
     """Columns by folded name; ShapeError unless names differ and all are lists of one length."""
-    listed = [(str(name), column) for name, column in columns]
+    masked = np.ma.MaskedArray
+    listed = [(str(name), x.tolist() if isinstance(x, masked) else x) for name, x in columns]
     if (
         any(isinstance(x, (str, bytes)) or not hasattr(x, "__len__") for _, x in listed)
         or len({len(x) for _, x in listed}) > 1
@@ -121,8 +122,8 @@ def _named(columns: Iterable[tuple[Any, Any]]) -> Columns:
 
 
 def _missing(x: Any) -> bool:
-    """Whether nothing stands in a field: None, or NaN as data frames have it."""
-    return x is None or (isinstance(x, float) and math.isnan(x))
+    """Whether nothing stands in a field: None, or what data frames have for it."""
+    return x is None or (not isinstance(x, str) and str(x) in ("nan", "<NA>", "NaT"))
 
 
 def _way(x: Any) -> str:
@@ -248,7 +249,7 @@ class _Streets:
 
     def _several(self, x: Any) -> list[Any]:
         """One name or several; of a text that is none, between blanks, commas or the like, as {1,2} of a database."""
-        if isinstance(x, str) and x not in self.labels:
+        if isinstance(x, str) and x not in self.labels and x not in self.of_way:
             return [_label(part, self.labels, self.ways) for part in re.split(r"[\s,;|]+", x.strip("{}[]()"))]
         return list(x) if isinstance(x, (list, tuple, np.ndarray)) and x not in self.labels else [x]
 

@@ -115,7 +115,7 @@ MUTANTS = [
     Mutant(
         "turns-gaps-as-names",
         READER,
-        "return x is None or (isinstance(x, float) and math.isnan(x))",
+        'return x is None or (not isinstance(x, str) and str(x) in ("nan", "<NA>", "NaT"))',
         "return x is None",
         "tests/test_turns.py::test_gaps_and_floats_in_tables_of_ways",
         "NaN in via_node counts, and via_way does not.",

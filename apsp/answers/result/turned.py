@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra.records import Semiring
-from semiring.host.errors import DivergenceError, ShapeError
+from semiring.host.errors import DivergenceError, DomainError, DTypeError, FormatError, ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Input
 
@@ -47,7 +47,13 @@ def expanded(
 def _ways_of(source: Input, graph: Graph, name: str | int, reading: Mapping[str, Any]) -> list[Any]:
     """The way of each edge, by a column or attribute; in a graph of NetworkX also texts and lists."""
     if isinstance(source, Graph) or not hasattr(source, "nodes"):
-        return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()
+        try:
+            return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()
+        except (FormatError, DTypeError, DomainError) as error:  # which says to leave such edges out
+            said = str(error).partition(". ")[0].rstrip(".")
+            raise ShapeError(
+                f"turns: ways={came(name)} must be numbers, got: {said}. Pass a list, the way of each."
+            ) from error
     listed = [data for *_, data in source.edges(data=True)]
     if not any(name in data for data in listed):
         raise ShapeError(f"turns: ways must be an attribute of edges, got {came(name)}. Pass a list, the way of each.")
