@@ -1325,7 +1325,7 @@ def test_turns(tmp_path):
     assert "holds exactly" in good(
         "solve", roads, "--weight", "weight", "--turns", turns, "--u-turns", "inf", "--verify"
     )
-    assert "Pass --ways, the way" in bad(2, "solve", roads, "--turns", ways, *ends)
+    assert "Pass --ways." in bad(2, "solve", roads, "--turns", ways, *ends)
     out = ("--output", tmp_path / "r.npz")
     told = bad(2, "solve", roads, "--turns", turns, "--memory", "1GiB", *out)
     assert told.endswith("Without --memory and --checkpoint, --output FILE streams rows.\n")

@@ -230,7 +230,7 @@ def test_relations_beside_nodes_and_ways(tmp_path):
         shortest_paths(ROADS, turns=tmp_path / "a.json")
     with pytest.raises(VertexError, match="two ways or more, got 10"):
         shortest_paths(ROADS, turns={"path": [[10]], "cost": [4]}, ways=range(10, 15))
-    with pytest.raises(ShapeError, match="Pass ways=, the way of each edge"):
+    with pytest.raises(ShapeError, match="Pass ways= to shortest_paths"):
         shortest_paths(ROADS).update(turns=[{"from_way": 10, "via": "B", "to_way": 11}])
     listed = ((u, v, {"weight": w, "id": k}) for k, (u, v, w) in enumerate(ROADS))
     assert shortest_paths(listed, weight="weight", turns=[(0, "B", 1)], ways="id").distance("A", "C") == 5

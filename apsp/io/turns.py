@@ -203,7 +203,7 @@ class _Streets:
             )
         for name, match in matches.items():
             if self.ways is None and match[2] in ("way", "edge", "link"):
-                raise ShapeError(f"turns: {came(name)} names edges by their ways. Pass ways=, the way of each edge.")
+                raise ShapeError(f"turns: {came(name)} names edges by their ways. Pass ways= to shortest_paths.")
             if self.ways is not None and match[2] in ("node", "vertex") and match[1] != "via":
                 raise ShapeError(f"turns: {came(name)} names vertices, but ways= names edges. Leave one of them out.")
         if not costs + kinds and (odd := [x for x in columns if x not in matches and not x.endswith("id")]):
