@@ -1325,8 +1325,12 @@ def test_turns(tmp_path):
     assert "holds exactly" in good(
         "solve", roads, "--weight", "weight", "--turns", turns, "--u-turns", "inf", "--verify"
     )
-    assert "Pass ways=" in bad(2, "solve", roads, "--turns", ways, *ends)
-    assert "r.paths(pairs)" in bad(2, "solve", roads, "--weight", "weight", "--turns", turns, "--next-hops", "n.npy")
+    assert "Pass --ways." in bad(2, "solve", roads, "--turns", ways, *ends)
+    out = ("--output", tmp_path / "r.npz")
+    told = bad(2, "solve", roads, "--turns", turns, "--memory", "1GiB", *out)
+    assert told.endswith("Without --memory and --checkpoint, --output FILE streams rows.\n")
+    assert "--u-turns must be numbers" in bad(2, "solve", roads, "--turns", turns, "--u-turns", "nan")
+    assert "Say --paths FILE" in bad(2, "solve", roads, "--turns", turns, "--next-hops", "n.npy")
 
 
 @pytest.mark.parametrize("kind", ["csv", "npy", "npz", "txt"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fuzz import draw, turns
 
-from apsp import Graph, Result, shortest_paths
+from apsp import Graph, Result, as_graph, shortest_paths
 from apsp.io.expansion import Turns, expand
 from apsp.io.turns import turns_of
 from semiring import get
@@ -63,6 +63,35 @@ def test_a_frame_with_costs_keeps_integers():
     assert shortest_paths(ROADS, turns=frame.assign(cost=[0.5, 1])).distance("A", "C") == 2.5
 
 
+def test_how_far_it_is_without_turns():
+    """In the numbers of the graph, whatever dtype costs ask for, and where these alone forbid a cycle."""
+    roads = [("A", "B", 1234567), ("B", "C", 1), ("D", "A", 1)]
+    for options, told in (({}, " that turns allow: without them, its distance is 1234568."), ({"limit": 5}, r"\.")):
+        r = shortest_paths(roads, turns={("A", "B", "C"): np.inf, ("D", "A", "B"): 0.5}, **options)
+        with pytest.raises(NoPathError, match=f"'C' must be .*no walk between them{told}$"):
+            r.path("A", "C")
+    with pytest.raises(NoPathError, match=r"no walk between them\.$"):
+        shortest_paths(roads, turns={("A", "B", "C"): 0.5}).path("A", "D")
+    cycle = [("A", "B", 1), ("B", "C", 1), ("C", "B", -2), ("B", "D", 1)]
+    forbidden = [("C", "B", "C"), ("B", "C", "B"), ("A", "B", "D"), ("C", "B", "D")]
+    with pytest.raises(NoPathError, match=r"no walk between them that turns allow\.$"):
+        shortest_paths(cycle, turns=forbidden).path("A", "D")
+
+
+def test_closeness_is_that_of_vertices(tmp_path):
+    r = shortest_paths(ROADS, turns=LEFT)
+    r.save(tmp_path / "r.npz")
+    others, D = (
+        np.array([0, 3, 3, 3]),
+        np.array([[0, 1, 5, 2], [np.inf, 0, 1, 1], [np.inf, 1, 0, 2], [np.inf, 4, 3, 0]]),
+    )
+    wanted = others / np.maximum(np.where(D < np.inf, D, 0).sum(axis=0), 1) * others / 3
+    for x in (r, Result.load(tmp_path / "r.npz")):
+        np.testing.assert_allclose(x.reduce("closeness"), wanted)
+        np.testing.assert_allclose(list(x.closeness().values()), wanted)
+        assert len(x.reduce("harmonic")) == 4
+
+
 def test_files(tmp_path):
     path = tmp_path / "turns.csv"
     path.write_text('from,via,to,cost\nA,B,C,inf\nA,"B,D",C,2\n')
@@ -73,6 +102,12 @@ def test_files(tmp_path):
         r.path("A", "C")
     with pytest.raises(NoPathError, match="that turns allow"):
         r.flows({("A", "C"): 1})
+    path.write_text("from,via,to\n1,x,y\n")
+    with pytest.raises(VertexError, match="'1', as which two are written"):
+        shortest_paths([(1, "x", 1), ("1", "x", 1), ("x", "y", 1)], turns=path)
+    path.write_text("path\n1 2\n")
+    roads = [(1, "x", 1), ("1", "x", 1), ("x", "y", 1)]
+    assert shortest_paths(roads, turns=path, ways=range(3)).distance("1", "y") == np.inf  # the ways 1, 2
     path.write_text("from,via,to\nA,B\n")
     with pytest.raises(FormatError, match=r"turns\.csv:2: a turn must have 3 fields"):
         shortest_paths(ROADS, turns=path)
@@ -133,6 +168,7 @@ def test_u_turns_but_in_dead_ends():
         ({("A", "B", "C"): True}, DomainError, "costs must be numbers, inf to forbid, got"),  # forbidden, or one of 1?
         ([("A", "B", "C", "x")], DomainError, "costs must be numbers, inf to forbid, got"),
         ([("A", "B", "C", -np.inf)], DomainError, "costs"),
+        ({"from": ["A"], "via": ["B"], "to": ["C"], "cost": np.ma.array([3], mask=True)}, DomainError, "costs"),
         ([("A", "B", "C", 1), ("A", "B", "C", 2)], DomainError, "one cost, got two for 'A' → 'B' → 'C'"),
         ([("A", ["B", "D"], "C", 1), ("A", ["B", "D"], "C", 2)], DomainError, "'A' → 'B' → 'D' → 'C'"),
         ([("A", "B")], ShapeError, r"\(from, via, to\)"),
@@ -168,6 +204,9 @@ def test_gaps_and_floats_in_tables_of_ways():
     for given in (rows, rows | {"restriction": ["no_left_turn", "no_right_turn"]}):
         r = shortest_paths(ROADS, turns=given, ways=[10, 11, 12.0, "13", 14])
         assert (r.distance("A", "C"), r.distance("B", "C"), r.distance("A", "D")) == (np.inf, 1, 2)
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rows).convert_dtypes()  # with pd.NA in the gaps
+    assert shortest_paths(ROADS, turns=frame, ways=[10, 11, 12, 13, 14]).distance("A", "C") == np.inf
     with pytest.warns(AmbiguityWarning, match=r"1 that are neither no_… nor only_…") as warned:
         shortest_paths(ROADS, turns={"from": ["A"], "via": ["B"], "to": ["C"], "restriction": [None]})
     assert warned[0].filename == __file__
@@ -195,6 +234,58 @@ def test_relations_beside_nodes_and_ways(tmp_path):
         shortest_paths(ROADS).update(turns=[{"from_way": 10, "via": "B", "to_way": 11}])
     listed = ((u, v, {"weight": w, "id": k}) for k, (u, v, w) in enumerate(ROADS))
     assert shortest_paths(listed, weight="weight", turns=[(0, "B", 1)], ways="id").distance("A", "C") == 5
+
+
+def test_ways_of_a_series_are_taken_in_order():
+    pd = pytest.importorskip("pandas")
+    ways = pd.Series([10, np.array([11, 5]), 12, None, np.nan], index=[4, 3, 2, 1, 0], dtype=object)
+    for given in ({"path": [[10, 11]]}, {"path": ["{10,5}"]}):
+        assert shortest_paths(ROADS, turns=given, ways=ways).distance("A", "C") == 5
+    named = ["Main St", "Oak, 1st", 12, 13, 14]
+    assert shortest_paths(ROADS, turns=[("Main St", "B", "Oak, 1st")], ways=named).distance("A", "C") == 5
+    frame = pd.DataFrame(ROADS, columns=["from", "to", "weight"]).assign(name=named, id=[10, 11, None, 13, 14])
+    for column in ("name", "id"):
+        with pytest.raises(ShapeError, match=f"ways='{column}' must be numbers, got.*Pass a list, the way of each"):
+            shortest_paths(frame, weight="weight", turns=[(10, "B", 11)], ways=column)
+        listed = frame[column].tolist()
+        turns_by_way = [(listed[0], "B", listed[1])]
+        assert shortest_paths(ROADS, turns=turns_by_way, ways=listed).distance("A", "C") == 5
+    with pytest.raises(VertexError, match="got nan → 11, and no such"):
+        shortest_paths(ROADS, turns={"path": [[np.nan, 11]]}, ways=ways)
+    with pytest.raises(ShapeError, match="ways must list one for each of 5 edges"):
+        shortest_paths(ROADS, turns={"path": [[10, 11]]}, ways=dict.fromkeys(range(5), 10))
+    with pytest.raises(ShapeError, match="'from_node' names vertices, but ways= names edges"):
+        shortest_paths(ROADS, turns=[{"from_node": "A", "via": "B", "to_node": "C"}], ways=ways)
+    members = [{"type": "way", "ref": x, "role": role} for x, role in ((10, "from"), (11, "to"))]
+    relations = pd.DataFrame({"id": [1], "members": [members], "tags": [{"restriction": "no_left_turn"}]})
+    assert shortest_paths(ROADS, turns=relations, ways=ways).distance("A", "C") == 5
+
+
+def test_a_turn_back_over_another_edge():
+    roads = [("A", "B", 1), ("B", "C", 1), ("C", "B", 1), ("B", "D", 1)]
+    r = shortest_paths(roads, turns={"path": [[0, 3], [1, 2]], "cost": [np.inf, 3]}, ways=range(4))
+    assert (r.distance("A", "D"), r.path("A", "D")) == (7, ["A", "B", "C", "B", "D"])
+
+
+@pytest.mark.parametrize(
+    ("more", "warns"), [({"id": [3]}, False), ({"turn_penalty": [1]}, True), ({"type": ["only_straight_on"]}, True)]
+)
+def test_a_column_that_may_be_a_cost_is_named(more, warns):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        assert shortest_paths(ROADS, turns={"from": ["A"], "via": ["B"], "to": ["C"], **more}).distance("A", "C") == 5
+    assert [f"got {list(more)} too" in str(x.message) for x in warned] == [True] * warns
+
+
+def test_of_several_that_alone_are_allowed_each_is():
+    rows = {
+        "from": ["A"] * 2,
+        "via": ["B"] * 2,
+        "to": ["C", "D"],
+        "restriction": ["only_straight_on", "only_right_turn"],
+    }
+    roads = [*ROADS, ("B", "E", 1)]
+    assert shortest_paths(roads, turns=rows).table(["A"]).tolist() == [[0, 1, 2, 2, 4]]
 
 
 def test_ways_by_attributes_of_networkx():
@@ -247,12 +338,14 @@ def test_ways_out_work():
             shortest_paths(ROADS, turns=LEFT, **options)
     with pytest.raises(ValueError, match="order='degree'"):
         shortest_paths(ROADS, turns=LEFT, order=[0, 1, 2, 3])
-    A = np.array([[0, 1, np.inf], [np.inf, 0, 1], [9, np.inf, 0]])
+    A = np.full((4, 4), np.inf)  # nothing leads to the last, which stays
+    A[[0, 1, 2], [1, 2, 0]] = 1, 1, 9
     with pytest.raises(ShapeError, match=r"np\.fill_diagonal\(A, np\.inf\), pass Graph\.from_arrays"):
         shortest_paths(A, turns=[(0, 1, 2)])
+    A = A.astype(float)
     np.fill_diagonal(A, np.inf)
-    listed = Graph.from_arrays(*Graph.from_matrix(A).edges())
-    assert shortest_paths(listed, turns=[(0, 1, 2)]).distance(0, 2) == np.inf
+    listed = Graph.from_arrays(*as_graph(A).edges(), n=len(A))
+    assert shortest_paths(listed, turns=[(0, 1, 2)]).table([0]).tolist() == [[0, 1, np.inf, np.inf]]
     with pytest.raises(ValueError, match="ways must come with turns"):
         shortest_paths(ROADS, ways=[1])
     with pytest.raises(AlgebraError, match="added to weights"):

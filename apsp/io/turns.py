@@ -52,20 +52,20 @@ def turns_of(given: Any, graph: Graph, *, u_turns: Any = None, ways: Sequence[An
     """
     if graph.rows is None:
         raise ShapeError(
-            "turns: they must come with a list of edges, got a matrix. After np.fill_diagonal(A, np.inf), pass "
-            "Graph.from_arrays(*as_graph(A).edges())."
+            "turns: they must come with a list of edges, got a matrix. After A = A.astype(float) and "
+            "np.fill_diagonal(A, np.inf), pass Graph.from_arrays(*as_graph(A).edges(), n=len(A))."
         )
     back = 0.0 if u_turns is None else float(_costs([u_turns], "u_turns")[0])
-    return _Streets(graph, ways).read({} if given is None else _columns(given, graph.labels), back)
+    return _Streets(graph, ways).read({} if given is None else _columns(given, graph.labels, ways), back)
 
 
-def _columns(given: Any, labels: Labels) -> Columns:
+def _columns(given: Any, labels: Labels, ways: object) -> Columns:
     """Columns by folded name; vertices for the texts of a file."""
     if isinstance(given, (str, os.PathLike)):
         source = Source(given, holds="turns")
         if str(given).lower().removesuffix(".gz").endswith(".json"):
             try:
-                return _columns(json.loads(source.text), labels)
+                return _columns(json.loads(source.text), labels, ways)
             except (json.JSONDecodeError, RecursionError) as error:
                 raise source.error(f"must be JSON, got {came(error)}.") from None
         first = source.text.lstrip().split("\n", 1)[0]
@@ -73,9 +73,13 @@ def _columns(given: Any, labels: Labels) -> Columns:
         for line, row in rows:
             if len(row) != len(header):
                 raise source.error(f"a turn must have {len(header)} fields, as the header has, got {came(row)}.", line)
-        return _named((name, [_label(row[k].strip(), labels) for _, row in rows]) for k, name in enumerate(header))
+        return _named(
+            (name, [_label(row[k].strip(), labels, ways) for _, row in rows]) for k, name in enumerate(header)
+        )
     if is_table(given):
         given = columns_of(given)
+        if "members" in given:
+            given = [dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True)]
     elif isinstance(given, np.ndarray):
         given = given.tolist()
     elif isinstance(given, Mapping) and "elements" in given:
@@ -98,7 +102,8 @@ def _columns(given: Any, labels: Labels) -> Columns:
 
 def _named(columns: Iterable[tuple[Any, Any]]) -> Columns:
     """Columns by folded name; ShapeError unless names differ and all are lists of one length."""
-    listed = [(str(name), column) for name, column in columns]
+    masked = np.ma.MaskedArray
+    listed = [(str(name), x.tolist() if isinstance(x, masked) else x) for name, x in columns]
     if (
         any(isinstance(x, (str, bytes)) or not hasattr(x, "__len__") for _, x in listed)
         or len({len(x) for _, x in listed}) > 1
@@ -117,8 +122,8 @@ def _named(columns: Iterable[tuple[Any, Any]]) -> Columns:
 
 
 def _missing(x: Any) -> bool:
-    """Whether nothing stands in a field: None, or NaN as data frames have it."""
-    return x is None or (isinstance(x, float) and math.isnan(x))
+    """Whether nothing stands in a field: None, or what data frames have for it."""
+    return x is None or (not isinstance(x, str) and str(x) in ("nan", "<NA>", "NaT"))
 
 
 def _way(x: Any) -> str:
@@ -138,10 +143,10 @@ def _relation(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"from_way": u, "to_way": v, "restriction": kind, **via} for u, v in ends]
 
 
-def _label(text: str, labels: Labels) -> Any:
-    """The vertex of a text, or the text; None if it is empty."""
+def _label(text: str, labels: Labels, ways: object) -> Any:
+    """The vertex of a text, or the text; None if it is empty; VertexError for two, unless it may be a way."""
     k = labels.find_text(text)
-    return (text or None) if k is None or k < 0 else labels[k]
+    return (text or None) if k is None or (k < 0 and ways is not None) else labels.parse(text)
 
 
 def _costs(values: Sequence[Any], what: str) -> np.ndarray:
@@ -172,19 +177,22 @@ class _Streets:
         self.starts = np.searchsorted(self.code, np.arange(self.n + 1) * self.n)  # CSR by tail, of heads in order
         self.ahead = np.append(self.heads[self.order], self.n)
         self.of_way: dict[str, list[int]] = defaultdict(list)
-        if ways is not None and len(ways) != graph.edge_count:
-            raise ShapeError(f"turns: ways must have one for each of {graph.edge_count} edges, got {len(ways)}.")
-        for arc, edge in enumerate(() if ways is None else edges.tolist()):
-            names = ways[edge]  # type: ignore[index]
-            for name in names if isinstance(names, (list, tuple, set)) else [names]:
-                self.of_way[_way(name)].append(arc)
+        self.only: dict[Walk, set[int]] = defaultdict(set)  # arcs that alone may follow
+        listed = [] if ways is None else list(ways)  # of a Series, whatever its index
+        if ways is not None and (isinstance(ways, Mapping) or len(listed) != graph.edge_count):
+            raise ShapeError(f"turns: ways must list one for each of {graph.edge_count} edges, got {came(ways)}.")
+        for arc, edge in enumerate(edges.tolist() if listed else ()):
+            names = listed[edge]
+            for name in names if isinstance(names, (list, tuple, set, np.ndarray)) else [names]:
+                if not _missing(name):
+                    self.of_way[_way(name)].append(arc)
 
     def read(self, columns: Columns, u_turns: float) -> Turns:
         """The turns in a table."""
         roles: dict[str, list[str]] = defaultdict(list)
-        for name in columns:
-            if match := _ROLES.fullmatch(name):
-                roles[match[1]].append(name)
+        matches = {name: match for name in columns if (match := _ROLES.fullmatch(name))}
+        for name, match in matches.items():
+            roles[match[1]].append(name)
         costs, kinds = ([name for name in columns if name in known] for known in (_COSTS, _KINDS))
         sides = ["path"] if roles["path"] else ["from", "via", "to"]
         counts = [len(roles[x]) for x in ("from", "via", "to", "path")]
@@ -193,8 +201,17 @@ class _Streets:
                 f"turns: columns must be from, via, to, or path, and one cost or restriction, got {came([*columns])}. "
                 "Rename or drop some."
             )
-        if self.ways is None and (of := [x for x in columns if re.search("[_ ](way|edge|link)", x)]):
-            raise ShapeError(f"turns: {came(of[0])} names edges by their ways. Pass ways= to shortest_paths.")
+        for name, match in matches.items():
+            if self.ways is None and match[2] in ("way", "edge", "link"):
+                raise ShapeError(f"turns: {came(name)} names edges by their ways. Pass ways= to shortest_paths.")
+            if self.ways is not None and match[2] in ("node", "vertex") and match[1] != "via":
+                raise ShapeError(f"turns: {came(name)} names vertices, but ways= names edges. Leave one of them out.")
+        if not costs + kinds and (odd := [x for x in columns if x not in matches and not x.endswith("id")]):
+            warn(
+                f"turns: all are forbidden, as none of their columns is a cost or restriction, got {came(odd)} too. "
+                "Rename one, or drop them.",
+                AmbiguityWarning,
+            )
         size = len(columns[roles[sides[0]][0]]) if columns else 0
         cost = _costs(columns[costs[0]], "costs") if costs else np.full(size, np.inf)
         if counts[:3] == [1, 1, 1] and not kinds and self.ways is None:
@@ -220,6 +237,10 @@ class _Streets:
                 if known != cost[k] and walks[walk] < np.inf:
                     shown = " → ".join(came(self.labels[x]) for x in (self.tails[walk[0]], *self.heads[list(walk)]))
                     raise DomainError(f"turns: a turn must have one cost, got two for {shown}. Leave one out.")
+        for way, taken in self.only.items():
+            v = self.heads[way[-1]]
+            others = self.order[self.starts[v] : self.starts[v + 1]].tolist()
+            walks |= {(*way, arc): np.inf for arc in others if arc not in taken}
         if self.left:
             why = ", ".join(f"{count:,} that {reason}" for reason, count in self.left.items())
             warn(f"turns: restrictions are left out: {why}.", AmbiguityWarning)
@@ -228,8 +249,8 @@ class _Streets:
 
     def _several(self, x: Any) -> list[Any]:
         """One name or several; of a text that is none, between blanks, commas or the like, as {1,2} of a database."""
-        if isinstance(x, str) and x not in self.labels:
-            return [_label(part, self.labels) for part in re.split(r"[\s,;|]+", x.strip("{}[]()"))]
+        if isinstance(x, str) and x not in self.labels and x not in self.of_way:
+            return [_label(part, self.labels, self.ways) for part in re.split(r"[\s,;|]+", x.strip("{}[]()"))]
         return list(x) if isinstance(x, (list, tuple, np.ndarray)) and x not in self.labels else [x]
 
     def _chains(self, at: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -253,7 +274,7 @@ class _Streets:
         return row, arcs
 
     def _row(self, names: Sequence[Any], inner: Sequence[int], kind: Any) -> list[Walk]:
-        """The walks that a row lists, or all others where they alone may follow; names at `inner` are vertices."""
+        """The walks that a row lists; none if they alone may follow, which is noted; names at `inner` are vertices."""
         if kind is not None and not re.fullmatch("(no|only)_[a-z_]+", kind):
             conditional = "=" in kind or "@" in kind
             self.left["hold at some times or for some vehicles" if conditional else "are neither no_… nor only_…"] += 1
@@ -275,9 +296,9 @@ class _Streets:
             return []
         if not str(kind).startswith("only_"):
             return found
-        at, taken = self.heads[found[0][-2]], {walk[-1] for walk in found}
-        others = self.order[slice(*np.searchsorted(self.code, [at * self.n, (at + 1) * self.n]))].tolist()
-        return [(*walk[:-1], arc) for walk in found for arc in others if arc not in taken]
+        for walk in found:
+            self.only[walk[:-1]].add(walk[-1])
+        return []
 
     def _by_ways(self, names: Sequence[Any], inner: Sequence[int]) -> list[Walk]:
         """Walks from an arc of the first way, along the ways and vertices between, to an arc of the last."""
@@ -291,7 +312,8 @@ class _Streets:
             while ahead and not (walks and k == len(names) - 1):  # a way between may have several arcs
                 ahead = [
                     (*walk, arc) for walk in ahead for arc in arcs
-                    if tails[arc] == heads[walk[-1]] and arc not in walk and (heads[arc] == tails[walk[-1]]) <= back
+                    if tails[arc] == heads[walk[-1]] and arc not in walk
+                    and (back or heads[arc] != tails[walk[-1]] or walk[-1] not in arcs)
                 ]  # fmt: skip
                 walks += ahead
         if not walks:

@@ -91,8 +91,8 @@ MUTANTS = [
     Mutant(
         "turns-only-others",
         READER,
-        "for arc in others if arc not in taken]",
-        "for arc in others if arc in taken]",
+        "for arc in others if arc not in taken}",
+        "for arc in others if arc in taken}",
         "tests/test_turns.py::test_a_forbidden_turn_in_every_spelling",
         "only_straight_on forbids to go straight on.",
     ),
@@ -115,7 +115,7 @@ MUTANTS = [
     Mutant(
         "turns-gaps-as-names",
         READER,
-        "return x is None or (isinstance(x, float) and math.isnan(x))",
+        'return x is None or (not isinstance(x, str) and str(x) in ("nan", "<NA>", "NaT"))',
         "return x is None",
         "tests/test_turns.py::test_gaps_and_floats_in_tables_of_ways",
         "NaN in via_node counts, and via_way does not.",
@@ -167,5 +167,21 @@ MUTANTS = [
         "        found = self.engine.nearest(i[wanted], towards=towards)\n",
         "tests/test_turns.py::test_the_nearest_within_a_limit",
         "The nearest is found beyond the limit.",
+    ),
+    Mutant(
+        "turns-series-by-index",
+        READER,
+        "            names = listed[edge]\n",
+        "            names = ways[edge]\n",
+        "tests/test_turns.py::test_ways_of_a_series_are_taken_in_order",
+        "The ways of a table that was sorted are those of other edges.",
+    ),
+    Mutant(
+        "turns-how-far-in-another-dtype",
+        RESULT,
+        'return "." if found == r.semiring.zero else',
+        'return "." if found == r.infinity and r.dtype.kind == "i" else',
+        "tests/test_turns.py::test_how_far_it_is_without_turns",
+        "A vertex that nothing leads to is said to be cut off by turns.",
     ),
 ]

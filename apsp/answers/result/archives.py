@@ -206,7 +206,7 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -
         if sides.keys() & parts.keys() or "limit" in parts or (turned and not isinstance(engine, Part)):
             limit = as_limit(parts["limit"].item()) if "limit" in parts else None
             again = partial(_again, walked, s, engine.dtype, sources=parts.get("sources"))
-            engine = Saved(engine, walked.n, limit, again)
+            engine = Saved(engine, limit, again)
         engine, along = _with_along(parts, graph, s, engine)
         return {
             **sides,

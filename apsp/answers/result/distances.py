@@ -383,7 +383,7 @@ class Distances:
         >>> shortest_paths([("A", "B", 4), ("B", "A", 1)]).reduce("eccentricity")
         array([4., 1.])
         """
-        return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
+        return sweeps.reduce(self.engine, self.semiring, what, self.graph.n, axis=axis, callback=callback)
 
     def nearest(self, sources: Vertices, *, towards: bool = False, of: Any = None) -> Nearest:
         """For every vertex the distance from the nearest of several sources, and that source.

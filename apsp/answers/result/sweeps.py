@@ -109,10 +109,11 @@ REDUCTIONS = {
 
 
 def reduce(
-    engine: Engine, s: Semiring, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None
-) -> np.ndarray:
-    """One number per row or column of the table; see `Result.reduce`."""
-    columns, of = _named(engine, s, what, axis) if isinstance(what, str) else _of_ufunc(engine, s, what, axis)
+    engine: Engine, s: Semiring, what: str | np.ufunc, n: int, *, axis: int | None = None,
+    callback: Callback | None = None,
+) -> np.ndarray:  # fmt: skip
+    """One number per row or column of a table of some of n vertices; see `Result.reduce`."""
+    columns, of = _named(engine, s, what, axis, n) if isinstance(what, str) else _of_ufunc(engine, s, what, axis)
     if axis not in (None, 0, 1):
         raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {came(axis)}.")
     lines, entries = reversed(engine.shape) if columns else engine.shape
@@ -131,7 +132,9 @@ def reduce(
     return output.numbers(out, s) if out.dtype == engine.dtype and what == "eccentricity" else out
 
 
-def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bool, Callable[[Any, Semiring], Any]]:
+def _named(
+    engine: Engine, s: Semiring, what: str, axis: int | None, n: int
+) -> tuple[bool, Callable[[Any, Semiring], Any]]:
     """Direction and function of a named reduction; raises ValueError, AlgebraError or ShapeError if undefined."""
     if what not in REDUCTIONS:
         known = ", ".join(REDUCTIONS)
@@ -146,9 +149,9 @@ def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bo
         )
     columns = chosen.columns if axis is None else axis == 0
     along, way, side = (0, "from", "sources") if columns else (1, "to", "targets")
-    if chosen.columns and engine.shape[along] != engine.vertices:
+    if chosen.columns and engine.shape[along] != n:
         raise ShapeError(
-            f"reduce: {what} is made of the distances {way} all {engine.vertices} vertices, got "
+            f"reduce: {what} is made of the distances {way} all {n} vertices, got "
             f"{engine.shape[along]} {side}. Leave {side}= out, or pass a ufunc."
         )
     return columns, chosen.of

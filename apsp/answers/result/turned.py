@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra.records import Semiring
-from semiring.host.errors import ShapeError
+from semiring.host.errors import DivergenceError, DomainError, DTypeError, FormatError, ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Input
 
+from ...io.display import output
 from ...io.expansion import Expansion, expand
 from ...io.graph import Graph
 from ...io.inputs import as_graph
@@ -26,7 +27,7 @@ from ..flows import Sums
 #: Options that the copies of vertices do not take, and the way out.
 _REFUSED = {
     "gpus": "Say device='cuda' for one.",
-    "limits": "Say r.save(path), which streams rows.",
+    "limits": "Without memory= and checkpoint=, r.save(path) streams rows.",
     "on_negative_cycle": "Leave it out.",
     "paths": "Say r.paths(pairs).",
 }
@@ -46,7 +47,13 @@ def expanded(
 def _ways_of(source: Input, graph: Graph, name: str | int, reading: Mapping[str, Any]) -> list[Any]:
     """The way of each edge, by a column or attribute; in a graph of NetworkX also texts and lists."""
     if isinstance(source, Graph) or not hasattr(source, "nodes"):
-        return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()
+        try:
+            return quantities(source, graph, {"ways": name}, **reading)["ways"].tolist()
+        except (FormatError, DTypeError, DomainError) as error:  # which says to leave such edges out
+            said = str(error).partition(". ")[0].rstrip(".")
+            raise ShapeError(
+                f"turns: ways={came(name)} must be numbers, got: {said}. Pass a list, the way of each."
+            ) from error
     listed = [data for *_, data in source.edges(data=True)]
     if not any(name in data for data in listed):
         raise ShapeError(f"turns: ways must be an attribute of edges, got {came(name)}. Pass a list, the way of each.")
@@ -82,12 +89,14 @@ def folded(turned: Expansion, sums: Any, sources: np.ndarray, unit: np.ndarray) 
 
 def cut_off(r: Any, u: int, v: int) -> str:
     """How far v is from u without turns, for an error that says that there is no way."""
-    if r.turned is None:
+    if r.turned is None or r.engine.limit is not None:
         return "."
-    found = answer(Question(r.graph, r.semiring, Wants(sources=np.array([u]), targets=np.array([v])))).engine.entry(
-        0, 0
-    )
-    return "." if found == r.infinity else f" that turns allow: without them, its distance is {found.item():g}."
+    asked = Question(r.graph, r.semiring, Wants(sources=np.array([u]), targets=np.array([v])))
+    try:
+        found = output.number(answer(asked).engine.entry(0, 0), r.semiring)
+    except DivergenceError:
+        return " that turns allow."
+    return "." if found == r.semiring.zero else f" that turns allow: without them, its distance is {came(found)}."
 
 
 def refuse_turns(r: Any, where: str, way: str) -> None:

@@ -122,7 +122,11 @@ _SPELLINGS = tuple(
         (r"\bdirected=(?:True|(False))", lambda match: "--undirected" if match[1] else "--directed"),
         (r"\bunreachable='drop'", "--drop-unreachable"),
         (r"\b(columns|weight|device|engine|format|limit|threads)=(?:'(\w+)')?", r"--\1 \2"),
+        (r"\b(ways|memory|checkpoint|output)=(?: to shortest_paths)?", r"--\1 "),
         (r"\bnull_value=", "--null-value "),
+        (r"\bu_turns\b", "--u-turns"),
+        (r"\br\.paths\(pairs\)", "--paths FILE"),
+        (r"\br\.save\(path\)", "--output FILE"),
     )
 )
 

@@ -97,11 +97,6 @@ class Engine(ABC):
         """The engine for new weights in the same dtype, of the graph that it was before; or None to choose anew."""
         return None
 
-    @property
-    def vertices(self) -> int:
-        """n of the table of all pairs."""
-        return self.all_pairs.shape[0]
-
     def to(self, vertex: int) -> np.ndarray:
         """The column of a vertex in the table of all pairs, on the host."""
         return self.all_pairs.column(vertex)

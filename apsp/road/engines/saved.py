@@ -17,14 +17,12 @@ def _of_the_part(name: str) -> Function:
 
 
 class Saved(Engine):
-    """A saved part of `vertices`² entries; `recompute(targets)` opens an engine of columns, or (None) of everything."""
+    """A saved part of a table; `recompute(targets)` opens an engine of columns, or (None) of everything."""
 
     name = "dense"
 
-    def __init__(
-        self, engine: Engine, vertices: int, limit: float | None, recompute: Callable[[np.ndarray | None], Engine]
-    ) -> None:
-        self.engine, self._vertices, self.limit, self._recompute = engine, vertices, limit, recompute
+    def __init__(self, engine: Engine, limit: float | None, recompute: Callable[[np.ndarray | None], Engine]) -> None:
+        self.engine, self.limit, self._recompute = engine, limit, recompute
         self.shape, self.dtype = engine.shape, engine.dtype
         self.in_memory, self.stored = engine.in_memory, engine.stored
 
@@ -32,10 +30,6 @@ class Saved(Engine):
     def all_pairs(self) -> Engine:
         """The complete table, recomputed."""
         return self._recompute(None)
-
-    @property
-    def vertices(self) -> int:
-        return self._vertices
 
     def to(self, vertex: int) -> np.ndarray:
         """A column of the complete table, recomputed alone unless the whole has been."""
