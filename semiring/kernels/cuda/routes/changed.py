@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....algebra.dtypes import SCALARS, zero
 from ....algebra.records import Semiring
-from ....host.compiling import about
 from ...repair import Repair
-from .. import algebra, compile, gpu
+from .. import algebra, compile
 from ..binding import bind
+from ..library import cupy
 from .predecessors import OPTIONS, THREADS, constants
 
 #: Most blocks of a look at a matrix.
 WIDE = 2048
 
 
+@compile.unit("changed.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     return compile.source("changed.cu", algebra.text(semiring, dtype), constants(semiring, dtype))
-
-
-@lru_cache(maxsize=256)
-def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
-    with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype), options=OPTIONS, name="changed.cu")
 
 
 class _Seen(NamedTuple):
@@ -50,21 +44,16 @@ class Arc(Repair):
         self.pivot = -1 if semiring.boolean else self.verbs[0].pivot
 
     def _launch(self, name: str, blocks: int, *arguments: Any) -> None:
-        function = _module(self.semiring, self.D.dtype, gpu.current()).get_function(name)
-        function((blocks,), (THREADS,), arguments)
+        text.functions(self.semiring, self.D.dtype)[name]((blocks,), (THREADS,), arguments)
 
     def gain(self) -> int:
         """Improve D; the number of entries that do, −1 (D as before) if a cycle beats `one`."""
-        import cupy
-
         improved = cupy.zeros(1, np.int64)
         self._launch("gain", self.n, *self.arc, improved.data.ptr)
         return int(improved.get()[0])
 
     def affected(self, slack: float, floor: float) -> int:
         """The number of entries that may lead over the arc; equality as on the CPU."""
-        import cupy
-
         self.arc = (*self.arc, self.register(slack), self.register(floor))
         self.found = cupy.zeros((2, self.n), np.int32)
         self._launch("affected", self.n, *self.arc, self.found.data.ptr, self.found[1].data.ptr)
@@ -73,16 +62,12 @@ class Arc(Repair):
         return int(counts.sum())
 
     def keep(self, rows: np.ndarray, cols: np.ndarray, X: Any) -> Any:
-        import cupy
-
         i, j = (cupy.asarray(x.astype(np.int32)) for x in (rows, cols))
         width = np.int32(len(cols))
         self._launch("keep", len(rows), *self.arc, self.found.data.ptr, i.data.ptr, j.data.ptr, width, X.data.ptr)
         return X
 
     def look(self, X: Any) -> _Seen:
-        import cupy
-
         if not SCALARS[X.dtype].integer:
             return _Seen(X)
         found = cupy.zeros(2, np.uint64)
@@ -91,15 +76,11 @@ class Arc(Repair):
         return _Seen(X, float(longest), not below)
 
     def times(self, A: _Seen, B: _Seen) -> Any:
-        import cupy
-
         C = cupy.empty((len(A.X), B.X.shape[1]), A.X.dtype)
         self.verbs[A.lengths and B.lengths].matmul(C, A.X, B.X)
         return C
 
     def settle(self) -> int:
-        import cupy
-
         for rows, cols, X in self.blocks:
             i, j = (cupy.asarray(x.astype(np.int32)) for x in (rows, cols))
             ends = i.data.ptr, j.data.ptr, np.int32(len(cols)), X.data.ptr
