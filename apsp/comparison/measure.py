@@ -237,14 +237,14 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
     for row in rows:
         if row.contender.schedule == "iterative" and row.seconds:
             steps.setdefault(row.contender.device, row.seconds)
-    alone = {(c.schedule, c.block): row.seconds for row in rows if row.seconds and _threads(c := row.contender) == 1}
+    seconds = {row.contender: row.seconds for row in rows}
     # Transfers are the same for all: take the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
     return [
         replace(
             row,
             speedup=serial / row.seconds if serial else None,
-            efficiency=_efficiency(row, alone),
+            efficiency=_efficiency(row, seconds),
             gain=steps[row.contender.device] / row.seconds if row.contender.device in steps else None,
             transfer=transfer if row.transfer else 0.0,
         )
@@ -254,15 +254,11 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
     ]
 
 
-def _threads(contender: Contender) -> int | None:
-    threads: int | None = dict(contender.options).get("threads")
-    return threads
-
-
-def _efficiency(row: Row, alone: Mapping[tuple[str, int | None], float | None]) -> float | None:
+def _efficiency(row: Row, seconds: Mapping[Contender, float | None]) -> float | None:
     """E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block."""
-    threads, one = _threads(row.contender), alone.get((row.contender.schedule, row.contender.block))
-    return one / (threads * row.seconds) if one and row.seconds and threads and threads > 1 else None
+    threads = dict(row.contender.options).get("threads", 1)
+    one = seconds.get(replace(row.contender, options=(("threads", 1),)))
+    return one / (threads * row.seconds) if one and row.seconds and threads > 1 else None
 
 
 def _shares(phases: dict[str, float]) -> dict[str, float]:
