@@ -271,13 +271,11 @@ def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[
         why = re.search(r"\((\d+)\): error: (.*)", str(error))
         told = f"line {why[1]}: {why[2]}" if why else came(str(error))
         return tuple(replace(kernel, registers=f"NVRTC refuses it: {told}") for kernel in kernels)
+
     # Names in the report are those of the linker: with the name's length before it, or plain by extern "C".
-    counts = {
-        k: [r.registers for entry, r in report.items() if _mangled(k.name) in entry or entry == k.name] for k in kernels
-    }
-    return tuple(replace(k, registers=max(counts[k], default="not known of templates")) for k in kernels)
+    def registers(kernel: str) -> int | str:
+        plain = kernel.partition("<")[0].rpartition("::")[2].strip()
+        own = [r.registers for entry, r in report.items() if f"{len(plain)}{plain}" in entry or entry == kernel]
+        return max(own, default="not known of templates")
 
-
-def _mangled(name: str) -> str:
-    plain = name.partition("<")[0].rpartition("::")[2].strip()
-    return f"{len(plain)}{plain}"
+    return tuple(replace(k, registers=registers(k.name)) for k in kernels)
