@@ -123,17 +123,22 @@ def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
     for part in PARTS:
         first, told, *written, last = json.loads((tmp_path / f"{part}.ipynb").read_text(encoding="utf-8"))["cells"]
         if part == "part8":
+            shutil.copy(SOLUTIONS / part / "mine.cu", tmp_path)
+            (tmp_path / "nvcc").write_text("#!/bin/sh\nexit 1\n")  # as on a machine without a card
+            (tmp_path / "nvcc").chmod(0o755)
             command = [sys.executable, "-c", "".join(last["source"])]
-            bare = {"PATH": "", "PYTHONPATH": str(ROOT)}
-            done = subprocess.run(command, env=bare, cwd=tmp_path, capture_output=True, text=True, check=True)
-            assert done.stdout == "Skipped: no nvcc and no card here.\n"
+            for folders in ("", tmp_path, f"{tmp_path}:/usr/bin:/bin"):
+                bare = {"PATH": f"{folders}", "PYTHONPATH": str(ROOT)}
+                done = subprocess.run(command, env=bare, cwd=tmp_path, capture_output=True, text=True, check=True)
+                assert done.stdout.startswith("Skipped: emulate: "), done
             *written, last = written
         assert "".join(first["source"]) == f'%pip install -q pytest "{ROOT}"'
         assert told["source"][0].startswith(f"## Part {part[-1]}: ")
         assert "examples/lab" not in "".join(told["source"])
         for cell in written:
             name = cell["source"][0].split()[1]
-            assert "".join(cell["source"][1:]) == (LAB / part / name).read_text(encoding="utf-8")
+            original = LAB / name if name == "conftest.py" else LAB / part / name
+            assert "".join(cell["source"][1:]) == original.read_text(encoding="utf-8")
             (tmp_path / name).write_text("".join(cell["source"][1:]))
         command = "".join(last["source"]).removeprefix("!python ").split()
         if part == "part1":
@@ -179,6 +184,10 @@ def test_the_slider_has_every_step(tmp_path):
     page = (tmp_path / "steps.html").read_text(encoding="utf-8")
     (data,) = re.findall(r"^const runs = (.*), at = ", page, re.MULTILINE)
     assert page.count("</script>") == 1
+    for wrong, told in ((["none.csv"], "none.csv"), ([ROOT / "examples" / "roads.gr"], "at most 32 vertices")):
+        refused = subprocess.run([*command[:2], *wrong], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        assert told in refused.stderr.splitlines()[-1]
     for run, schedule in zip(json.loads(data), ("iterative", "blocked", "recursive"), strict=True):
         D, steps = closure(read(tmp_path / "g.csv"), steps=True, schedule=schedule, block=2)
         assert run["labels"] == ["a b", "c</script>", "d"]

@@ -109,7 +109,7 @@ def _name_lines(axes: Axes) -> None:
 
 
 def _ratio(times: float | None) -> str:
-    return "" if times is None else f"{times:.1f}" if times >= 1 else f"{times:.2g}"
+    return "" if times is None else f"{times:.1f}" if times >= 0.95 else f"{times:.2g}"
 
 
 def _same(row: Row) -> str:
