@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -249,12 +250,10 @@ def _run(found: dict[str, Any], lines: dict[int, int | None], matrix: np.ndarray
 
 def _sites(found: list[dict[str, Any]], lines: dict[int, int | None]) -> tuple[Site, ...]:
     """Sites of one line together, in the order of lines."""
-    together: dict[tuple[Any, ...], dict[str, int]] = {}
+    together: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
     for site in found:
         key = lines.get(site.pop("pc")), site.pop("write"), site.pop("space")
-        sums = together.setdefault(key, dict.fromkeys(site, 0))
-        for name, count in site.items():
-            sums[name] += count
+        together[key].update(site)
     ordered = sorted(together, key=lambda key: (key[0] or 0, key[1], key[2]))
     return tuple(Site(*key, *together[key].values()) for key in ordered)
 
