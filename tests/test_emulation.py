@@ -560,6 +560,15 @@ SPELLINGS = {
             "    if (launches != 1) abort();",
         ),
     ),
+    "pinned memory, and a device by number": (
+        (
+            "    for (int k",
+            "    int device, count;\n    float* held;\n    cudaGetDeviceCount(&count), cudaGetDevice(&device);\n"
+            "    if (count != 1 || cudaSetDevice(device) != cudaSuccess || cudaSetDevice(1) == cudaSuccess) abort();\n"
+            "    cudaMallocHost(&held, 4 * n);\n    cudaMemcpy(held, D, 4 * n, cudaMemcpyDeviceToHost);\n"
+            "    D += held[0] > 0;\n    cudaFreeHost(held);\n    for (int k",
+        ),
+    ),
     "static shared memory": (
         (
             "    if (j >= n) return;",

@@ -150,6 +150,14 @@ OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size
     emulated::copy(to, size, from, size, size, 1, kind, HERE);
     return cudaSuccess;
 }
+template <class V> cudaError_t cudaMallocHost(V** to, std::size_t size) {
+    *to = static_cast<V*>(std::malloc(size));
+    return cudaSuccess;
+}
+static cudaError_t cudaFreeHost(void* at) { return std::free(at), cudaSuccess; }
+static cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+static cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+static cudaError_t cudaSetDevice(int device) { return device ? cudaErrorInvalidValue : cudaSuccess; }
 static cudaError_t cudaStreamCreate(cudaStream_t* made) { return *made = nullptr, cudaSuccess; }
 static cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 static cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
