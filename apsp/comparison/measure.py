@@ -89,14 +89,12 @@ def contenders(
     counts = [1, *(_several(threads, "threads") if threads is not None else [bind(get("min_plus"), "float32").threads])]
     blocks = _several(block, "block") if block is not None else [None]
     found: list[Contender] = []
+    threaded = tuple(((("threads", count),), None) for count in counts)
     for device in _devices(devices):
         for name in names:
             own = blocks if _schedules.get(name).blocked else [None]
-            if device == "cpu":
-                found += [Contender(name, device, (("threads", count),), b) for b in own for count in counts]
-            else:
-                variants = _GPU_VARIANTS.get(name, (((), None),))
-                found += [Contender(name, device, options, b or usual) for options, usual in variants for b in own]
+            variants = _GPU_VARIANTS.get(name, (((), None),)) if device == "cuda" else threaded
+            found += [Contender(name, device, options, b or usual) for b in own for options, usual in variants]
     return list(dict.fromkeys(found))
 
 
