@@ -271,8 +271,9 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
         ordered(offset, size, write, pc, memory->name, atomic);
         space = SHARED;
     } else if (!some) {
-        if (variable || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(&__data_start - &__executable_start)) return;
-        if (at - reinterpret_cast<std::size_t>(&__data_start) < std::size_t(&_end - &__data_start))
+        const char* variables_of_host = &__data_start ? &__data_start : &_end;  // constants and code lie before them
+        if (variable || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(variables_of_host - &__executable_start)) return;
+        if (at - reinterpret_cast<std::size_t>(variables_of_host) < std::size_t(&_end - variables_of_host))
             fail(text("%s %s a variable of the host: __device__ or __constant__ must stand before it", here().c_str(), write ? "writes" : "reads"), pc);
         std::string near;
         for (const auto& [first, memory] : device) {
