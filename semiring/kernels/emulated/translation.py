@@ -14,6 +14,8 @@ _SHARED = re.compile(
 )
 #: Of the device, and not constant; constants are of both sides.
 _VARIABLE = re.compile(r"__(?:device|constant)__(?=((?:[^;(){}=\[]|\[[^\]]*\])*)[;={])")
+#: A variable of a kernel between its launches, of the device without a word.
+_STATIC = re.compile(r"\bstatic\s+(?!.*__|const)")
 _CALL = re.compile(r"(?<![\w.>:])(\w[\w:]*(?:<[^<>;(){}]*>::\w+)?)\s*(?:<[^<>;(){}]*>\s*)?\(")
 #: Functions of C++'s library that a CUDA compiler refuses in kernels, where they are no constants.
 _HOSTS_OWN = re.compile(r"std::(min|max|clamp|numeric_limits<.*>::\w+)$")
@@ -53,6 +55,8 @@ def translated(text: str, name: str, macros: str = "") -> str:
             * (found[0].count("\n") - found[2].count("\n"))
         )
 
+    for f in reversed([f for f in _functions(text) if f.device]):
+        text = text[: f.body] + _STATIC.sub("static __device__ ", text[f.body : f.end]) + text[f.end :]
     text = _VARIABLE.sub(
         lambda found: "" if re.search(r"\bconst", found[1]) else "DEVICE_VARIABLE", _CUDA_HEADER.sub("", text)
     )
