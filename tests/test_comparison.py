@@ -353,3 +353,11 @@ def test_energy_and_ceiling_have_their_columns():
     assert dict(zip(headings, cells, strict=True)) | {"of ceiling": "50.0%", "G pairs/J": "2", "GB moved": "1"} == dict(
         zip(headings, cells, strict=True)
     )
+
+
+def test_slower_than_the_reference_is_no_zero():
+    """Down columns it is a hundredth, which one decimal would call 0.0."""
+    serial, columns = (Contender("iterative", "cpu", (("access", name),)) for name in ("rows", "columns"))
+    rows = (Row(serial, 512, 0.02, speedup=0.997), Row(columns, 512, 2.15, speedup=0.02 / 2.15))
+    headings, cells = Comparison("min_plus", "float32", rows).table()
+    assert [line[headings.index("speed-up")] for line in cells] == ["1.0", "0.0093"]

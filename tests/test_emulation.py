@@ -230,6 +230,32 @@ FAULTS = {
         ),
         "fault: line 11: a kernel calls sum, of the host: __device__ must stand before that function",
     ),
+    "a variable of the host": (
+        *(
+            NAIVE,
+            ("// One thread", "int N;\n// One thread"),
+            ("j >= n", "j >= N"),
+            ("    for (", "    N = n;\n    for ("),
+        ),
+        "fault: line 10: kernel step, block (0, 0, 0), thread (0, 0, 0) reads a variable of the host: __device__ or "
+        "__constant__ must stand before it",
+    ),
+    "a variable of the device": (
+        NAIVE,
+        ("// One thread", "__constant__ int N;\n// One thread"),
+        ("j >= n", "j >= N"),
+        ("    for (", "    N = n;\n    for ("),
+        "fault: line 17: the host writes a variable of the device: copy it with cudaMemcpyToSymbol",
+    ),
+    "std::min": (
+        *(NAIVE, ("[i * pitch + j] = min(", "[i * pitch + j] = std::min(")),
+        "fault: line 11: a kernel calls std::min, of the host: min is a card's own",
+    ),
+    "std::numeric_limits": (
+        *(NAIVE, ("float through =", "float through = std::numeric_limits<float>::infinity() +")),
+        "fault: line 10: a kernel calls std::numeric_limits<float>::infinity, of the host: INFINITY or INT_MAX, of "
+        "<climits>, is a card's own",
+    ),
     "defined nowhere": (
         *(
             NAIVE,
@@ -505,9 +531,51 @@ SPELLINGS = {
         ),
         ("(D, n, pitch, k);", "(D, n, pitch, k);\n    CHECK(cudaGetLastError());"),
     ),
+    "a macro of both sides": (
+        (
+            "// One thread",
+            "#define HD __host__ __device__\nHD float sum(float a, float b) { return a + b; }\n// One thread",
+        ),
+        ("D[i * pitch + k] + D[k * pitch + j]", "sum(D[i * pitch + k], D[k * pitch + j])"),
+    ),
     "two lines": (("__global__ void", "__global__\nvoid"),),
     "no C++ name": (("__global__ void", 'extern "C" __global__ void'),),
     "a byte order mark": (("// One thread", "\ufeff// One thread"),),
+    "variables of either side": (
+        (
+            "// One thread",
+            "const int W = 128, ends[] = {0, 1};\nstatic int launches, pitch, j;\n__device__ int changed;\n"
+            "__constant__ const float zeros[2] = {0, 0};\n__constant__ struct { int n; } size;\n// One thread",
+        ),
+        ("threadIdx.x;", "threadIdx.x + W - W;"),
+        ("    float through =", "    changed = 1;\n    float through = zeros[j % 2] + ends[0] +"),
+        ("if (j >= n", "if (j >= size.n"),
+        (
+            "    for (int k",
+            "    cudaMemcpyToSymbol(size, &n, sizeof size);\n    for (int k",
+        ),
+        (
+            "(D, n, pitch, k);",
+            "(D, n, pitch, k), ++launches;\n    cudaMemcpyFromSymbol(&launches, changed, sizeof changed);\n"
+            "    if (launches != 1) abort();",
+        ),
+    ),
+    "static variables": (
+        (
+            "    if (j >= n) return;",
+            "    static int calls;\n    static const int zeros[] = {0, 0};\n    if (j >= n) return;\n"
+            "    if (j + i + k == 0) calls = zeros[j];",
+        ),
+    ),
+    "pinned memory, and a device by number": (
+        (
+            "    for (int k",
+            "    int device, count;\n    float* held;\n    cudaGetDeviceCount(&count), cudaGetDevice(&device);\n"
+            "    if (count != 1 || cudaSetDevice(device) != cudaSuccess || cudaSetDevice(1) == cudaSuccess) abort();\n"
+            "    cudaMallocHost(&held, 4 * n);\n    cudaMemcpy(held, D, 4 * n, cudaMemcpyDeviceToHost);\n"
+            "    D += held[0] > 0;\n    cudaFreeHost(held);\n    for (int k",
+        ),
+    ),
     "static shared memory": (
         (
             "    if (j >= n) return;",
@@ -526,6 +594,11 @@ def test_a_kernel_may_be_written_in_several_ways(tried, name):
     assert kernel.name == "step"
     if kernel.registers != "NVRTC is not installed":
         assert 8 <= kernel.registers < 40
+
+
+def test_a_limit_that_is_a_constant_may_be_the_hosts(tried):
+    most = "    constexpr float most = std::numeric_limits<float>::infinity();\n    float through ="
+    assert tried(edited(NAIVE, ("    float through =", most), ("j], through)", "j], fminf(most, through))")))
 
 
 @pytest.mark.parametrize(
@@ -560,6 +633,22 @@ def test_what_is_no_number_is_wrong(tried):
             )
         )
     )
+
+
+def test_a_host_that_computes_it_all_is_told(tried):
+    text = """
+    #include <vector>
+    void closure(float* d, int n) {
+        std::vector<float> D(n * n);
+        cudaMemcpy(D.data(), d, 4 * n * n, cudaMemcpyDeviceToHost);
+        for (int k = 0; k < n; ++k)
+            for (int e = 0; e < n * n; ++e) D[e] = min(D[e], D[e / n * n + k] + D[k * n + e % n]);
+        cudaMemcpy(d, D.data(), 4 * n * n, cudaMemcpyHostToDevice);
+    }
+    """
+    found = tried(text)
+    assert found
+    assert str(found).endswith("\n\nNo kernel was launched: the host computed it.")
 
 
 def test_fractions_are_no_integers(tmp_path):
@@ -720,7 +809,11 @@ def alive(process: str) -> bool:
 @pytest.mark.busy
 def test_ctrl_c_ends_it_and_the_program(tmp_path):
     text = edited(
-        NAIVE, ("    if (j >= n) return;", '    if (j == 0) fprintf(stderr, "begun\\n");\n    while (j >= 0);')
+        *(
+            NAIVE,
+            ("    for (", '    fprintf(stderr, "begun\\n");\n    for ('),
+            ("    if (j >= n) return;", "    while (j >= 0);"),
+        )
     )
     (tmp_path / "endless.cu").write_text(text)
     code = "import os, sys; os.dup2(1, 2); from apsp.__main__ import run; run()"

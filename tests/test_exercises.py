@@ -39,7 +39,7 @@ NEARLY = {
 }
 
 
-def graded(folder, solved=(), edits=()):
+def graded(folder, solved=(), edits=(), parts=PARTS):
     """How many tests of each part fail and pass, with these solutions."""
     shutil.copytree(LAB, folder / "lab")
     for part in solved:
@@ -49,11 +49,12 @@ def graded(folder, solved=(), edits=()):
         text = path.read_text()
         assert text.count(before) == 1, part
         path.write_text(text.replace(before, after))
-    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-p", "no:zarr", folder / "lab"]
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-p", "no:zarr"]
+    command += [folder / "lab" / part for part in parts]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     found = re.findall(r"^(PASSED|FAILED) lab/(part\d)/", done.stdout, re.MULTILINE)
-    assert {part for _, part in found} == set(PARTS), done.stdout
-    return {part: [sum(x == (how, part) for x in found) for how in ("FAILED", "PASSED")] for part in PARTS}, done.stdout
+    assert {part for _, part in found} == set(parts), done.stdout
+    return {part: [sum(x == (how, part) for x in found) for how in ("FAILED", "PASSED")] for part in parts}, done.stdout
 
 
 def test_each_part_is_red_until_it_is_solved(tmp_path):
@@ -72,6 +73,19 @@ def test_what_is_nearly_right_is_red(tmp_path):
     assert all(failed for failed, _ in results.values()), (results, shown)
 
 
+#: Solutions that a test of the table alone would take for right.
+OTHERWISE = {
+    "part2": ("through(D, pivot, pivot, pivot)", "through(D, slice(0, n), slice(0, n), pivot); continue"),
+    "part4": ("    np.fill_diagonal(H, np.arange(n))\n", "    np.fill_diagonal(H, 99)\n"),
+    "part6": ('cuda="max(a, b)"', 'cuda="min(b, a)"'),
+}
+
+
+def test_a_right_table_on_another_way_is_red(tmp_path):
+    results, shown = graded(tmp_path, solved=PARTS, edits=OTHERWISE, parts=[*OTHERWISE])
+    assert all(failed for failed, _ in results.values()), shown
+
+
 @pytest.mark.parametrize("edit", [("int(H[walk[-1], j])", "int(H[i, j])"), ("through < D", "through <= D")])
 def test_a_walk_in_circles_is_red(tmp_path, edit):
     """After a second here, in place of half a minute."""
@@ -82,7 +96,24 @@ def test_a_walk_in_circles_is_red(tmp_path, edit):
     (tmp_path / "conftest.py").write_text(limited)
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:zarr", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, cwd=tmp_path)
-    assert "TimeoutError: it is not done after 1 s" in done.stdout
+    assert re.search(r"^It is not done after 1 s, at line \d+ of hops\.py$", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_only_the_first_test_that_does_not_end_is_waited_for(tmp_path):
+    """Wherever it is, and if it takes every exception: each iteration has an instruction of no line."""
+    shutil.copytree(LAB / "part1", tmp_path, dirs_exist_ok=True)
+    endless = "while True:\n        try:\n            D[0, 0] += 1\n        except Exception:\n            pass\n"
+    (tmp_path / "step.py").write_text(f"def step(D, k):\n    {endless}")
+    limited = (LAB / "conftest.py").read_text().replace("SECONDS = 30", "SECONDS = 2")
+    (tmp_path / "conftest.py").write_text(limited)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:zarr", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, cwd=tmp_path)
+    assert re.findall(r"^It is not done after (\d) s, at line \d of step\.py$", done.stdout, re.MULTILINE) == [
+        "2",
+        "1",
+        "1",
+    ]
+    assert "3 failed" in done.stdout
 
 
 def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
@@ -92,17 +123,22 @@ def test_a_notebook_a_part_is_complete_in_itself(tmp_path):
     for part in PARTS:
         first, told, *written, last = json.loads((tmp_path / f"{part}.ipynb").read_text(encoding="utf-8"))["cells"]
         if part == "part8":
+            shutil.copy(SOLUTIONS / part / "mine.cu", tmp_path)
+            (tmp_path / "nvcc").write_text("#!/bin/sh\nexit 1\n")  # as on a machine without a card
+            (tmp_path / "nvcc").chmod(0o755)
             command = [sys.executable, "-c", "".join(last["source"])]
-            bare = {"PATH": "", "PYTHONPATH": str(ROOT)}
-            done = subprocess.run(command, env=bare, cwd=tmp_path, capture_output=True, text=True, check=True)
-            assert done.stdout == "Skipped: no nvcc and no card here.\n"
+            for folders in ("", tmp_path, f"{tmp_path}:/usr/bin:/bin"):
+                bare = {"PATH": f"{folders}", "PYTHONPATH": str(ROOT)}
+                done = subprocess.run(command, env=bare, cwd=tmp_path, capture_output=True, text=True, check=True)
+                assert done.stdout.startswith("Skipped: emulate: "), done
             *written, last = written
         assert "".join(first["source"]) == f'%pip install -q pytest "{ROOT}"'
         assert told["source"][0].startswith(f"## Part {part[-1]}: ")
         assert "examples/lab" not in "".join(told["source"])
         for cell in written:
             name = cell["source"][0].split()[1]
-            assert "".join(cell["source"][1:]) == (LAB / part / name).read_text(encoding="utf-8")
+            original = LAB / name if name == "conftest.py" else LAB / part / name
+            assert "".join(cell["source"][1:]) == original.read_text(encoding="utf-8")
             (tmp_path / name).write_text("".join(cell["source"][1:]))
         command = "".join(last["source"]).removeprefix("!python ").split()
         if part == "part1":
@@ -148,6 +184,10 @@ def test_the_slider_has_every_step(tmp_path):
     page = (tmp_path / "steps.html").read_text(encoding="utf-8")
     (data,) = re.findall(r"^const runs = (.*), at = ", page, re.MULTILINE)
     assert page.count("</script>") == 1
+    for wrong, told in ((["none.csv"], "none.csv"), ([ROOT / "examples" / "roads.gr"], "at most 32 vertices")):
+        refused = subprocess.run([*command[:2], *wrong], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        assert told in refused.stderr.splitlines()[-1]
     for run, schedule in zip(json.loads(data), ("iterative", "blocked", "recursive"), strict=True):
         D, steps = closure(read(tmp_path / "g.csv"), steps=True, schedule=schedule, block=2)
         assert run["labels"] == ["a b", "c</script>", "d"]

@@ -24,14 +24,9 @@ QUANTITIES = {"seconds": "seconds", "rate": "pairs a second", "pairs_per_joule":
 
 
 def table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    headings = ["schedule", "device", "with", "n", "seconds", "G pairs/s", "speed-up", "same"]
-    cells = [_cells(row) for row in comparison.rows]
-    for heading, cell in _MORE.items():
-        column = [cell(row) for row in comparison.rows]
-        if any(column):
-            headings.append(heading)
-            cells = [[*line, text or "-"] for line, text in zip(cells, column, strict=True)]
-    return [*headings, "phases"], [[*line, _phases(row)] for line, row in zip(cells, comparison.rows, strict=True)]
+    columns = {heading: [cell(row) for row in comparison.rows] for heading, cell in _COLUMNS.items()}
+    shown = {heading: cells for heading, cells in columns.items() if heading in _ALWAYS or any(cells)}
+    return list(shown), [[cell or "-" for cell in line] for line in zip(*shown.values(), strict=True)]
 
 
 def text(comparison: Comparison) -> str:
@@ -113,35 +108,43 @@ def _name_lines(axes: Axes) -> None:
         )  # fmt: skip
 
 
-#: Columns shown only if some row has them.
-_MORE: dict[str, Callable[[Row], str]] = {
-    "E = S/p": lambda row: f"{row.efficiency:.2f}" if row.efficiency else "",
-    "with copies": lambda row: f"{row.seconds + row.transfer:.3g}" if row.seconds and row.transfer else "",
-    "spread": lambda row: f"{max(row.times) / min(row.times) - 1:.0%}" if row.times else "",
-    "block": lambda row: str(row.block) if row.block else "",
-    "over steps": lambda row: f"{row.gain:.1f}" if row.gain and row.contender.device != "cpu" else "",
-    "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",
-    "calls": lambda row: str(row.calls) if row.calls else "",
-    "GB moved": lambda row: f"{row.moved / 1e9:.3g}" if row.moved else "",
-    "kernel": lambda row: row.resources,
-    "joules": lambda row: f"{row.joules:.3g}" if row.joules else "",
-    "G pairs/J": lambda row: f"{row.pairs_per_joule / 1e9:.3g}" if row.pairs_per_joule else "",
-}
+def _ratio(times: float | None) -> str:
+    return "" if times is None else f"{times:.1f}" if times >= 0.95 else f"{times:.2g}"
 
 
-def _cells(row: Row) -> list[str]:
-    c = row.contender
-    if row.seconds is None:
-        return [c.schedule, c.device, c.label, str(row.n), "-", "-", "-", "-"]
-    same = "yes" if row.same and not row.difference else f"{'to' if row.same else 'NO,'} {row.difference:.0e}"
-    rate = f"{(row.rate or 0) / 1e9:.3g}"
-    return [
-        *(c.schedule, c.device, c.label, str(row.n), f"{row.seconds:.3g}", rate),
-        *(f"{row.speedup:.1f}" if row.speedup else "-", same),
-    ]
+def _same(row: Row) -> str:
+    how = "to" if row.same else "NO,"
+    return "" if row.same is None else f"{how} {row.difference:.0e}" if row.difference or not row.same else "yes"
 
 
 def _phases(row: Row) -> str:
     if row.seconds is None:
         return f"skipped: {row.skipped}"
     return " ".join(f"{name} {share:.0%}" for name, share in sorted(row.shares.items(), key=lambda x: -x[1]))
+
+
+#: Columns, the text of a row in each.
+_COLUMNS: dict[str, Callable[[Row], str]] = {
+    "schedule": lambda row: row.contender.schedule,
+    "device": lambda row: row.contender.device,
+    "with": lambda row: row.contender.label,
+    "n": lambda row: str(row.n),
+    "seconds": lambda row: f"{row.seconds:.3g}" if row.seconds is not None else "",
+    "G pairs/s": lambda row: f"{(row.rate or 0) / 1e9:.3g}" if row.seconds is not None else "",
+    "speed-up": lambda row: _ratio(row.speedup),
+    "same": _same,
+    "E = S/p": lambda row: f"{row.efficiency:.2f}" if row.efficiency else "",
+    "with copies": lambda row: f"{row.seconds + row.transfer:.3g}" if row.seconds and row.transfer else "",
+    "spread": lambda row: f"{max(row.times) / min(row.times) - 1:.0%}" if row.times else "",
+    "block": lambda row: str(row.block) if row.block else "",
+    "over steps": lambda row: _ratio(row.gain) if row.contender.device != "cpu" else "",
+    "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",
+    "calls": lambda row: str(row.calls) if row.calls else "",
+    "GB moved": lambda row: f"{row.moved / 1e9:.3g}" if row.moved else "",
+    "kernel": lambda row: row.resources,
+    "joules": lambda row: f"{row.joules:.3g}" if row.joules else "",
+    "G pairs/J": lambda row: f"{row.pairs_per_joule / 1e9:.3g}" if row.pairs_per_joule else "",
+    "phases": _phases,
+}
+#: Columns shown even if no row has them.
+_ALWAYS = {"schedule", "device", "with", "n", "seconds", "G pairs/s", "speed-up", "same", "phases"}

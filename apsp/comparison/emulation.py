@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +19,9 @@ from semiring.kernels.emulated import Kernel, Run, run
 from ..answers.checks import check
 from ..answers.result.verification import Verification
 from ..io.display.notebook import aligned
-from ..io.graph import Graph
 from ..io.inputs import as_graph
 from ..io.reading.options import BY_RULE, NullValue
 from .measured import measured
-
-if TYPE_CHECKING:
-    from semiring.algebra.records import Semiring
 
 #: The naive kernel for a pair: numbers that its threads read and write (D[i,k], D[k,j], D[i,j], and D[i,j] again), and
 #: sectors of 32 bytes that its warps touch, where rows begin at such and numbers have 4 bytes.
@@ -75,6 +71,8 @@ class Emulation:
 
     def _counts(self) -> list[str]:
         kernels, rows = self.run.kernels, []
+        if not kernels:
+            return ["", "No kernel was launched: the host computed it."] if self.n > 1 else []
         headings = ["kernel", "launches", "grid", "block", "barriers a block", "shared", "registers", "occupancy"]
         for k in kernels:
             sizes = _times(k.grid), _times(k.block), f"{k.barriers / k.blocks:.3g}", f"{k.shared} B"
@@ -201,26 +199,12 @@ def emulate(
         raise ValueError(f"emulate: limit must be a number of seconds above 0 and below 10⁹, got {came(limit)}.")
     if measure is not None and not 1 <= measure <= 65535:
         raise ValueError(f"emulate: measure must be a number of vertices from 1 to 65,535, got {came(measure)}.")
-    found = run(path, _begun(g.matrix(s, _dtype(s)), s), limit=limit, define=macros)
-    verdict = None if found.matrix is None else _verdict(g, found.matrix, found.dtype, s)
+    exact = "float64" if "float64" in s.dtypes else s.dtypes[-1]
+    M, diagonal = np.array(g.matrix(s, exact)), range(g.n)
+    if s.idempotent:  # else I would count twice
+        M[diagonal, diagonal] = [s.add.python(x, M.dtype.type(s.one)) for x in M.diagonal()]
+    found = run(path, M, limit=limit, define=macros)
+    rounded = "float32" if found.dtype == "float32" and "float32" in s.dtypes else None
+    verdict = None if found.matrix is None else check(g, found.matrix.astype(exact), s, dtype=rounded)
     times = (measure, *measured(path, measure, macros, limit)) if measure and verdict else None
     return Emulation(path.name, s.name, g.n, found, verdict, times)
-
-
-def _verdict(graph: Graph, table: np.ndarray, dtype: str, s: Semiring) -> Verification:
-    """The table of a kernel, held against the closure in what it computed in."""
-    rounded = "float32" if dtype == "float32" and "float32" in s.dtypes else None
-    return check(graph, table.astype(_dtype(s)), s, dtype=rounded)
-
-
-def _dtype(s: Semiring) -> str:
-    return "float64" if "float64" in s.dtypes else s.dtypes[-1]
-
-
-def _begun(A: np.ndarray, s: Semiring) -> np.ndarray:
-    """I ⊕ A; A where ⊕ is not idempotent, which would count I twice."""
-    M = np.array(A)
-    if s.idempotent:
-        for i in range(len(M)):
-            M[i, i] = s.add.python(M[i, i], M.dtype.type(s.one))
-    return M

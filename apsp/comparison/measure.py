@@ -89,14 +89,12 @@ def contenders(
     counts = [1, *(_several(threads, "threads") if threads is not None else [bind(get("min_plus"), "float32").threads])]
     blocks = _several(block, "block") if block is not None else [None]
     found: list[Contender] = []
+    threaded = tuple(((("threads", count),), None) for count in counts)
     for device in _devices(devices):
         for name in names:
             own = blocks if _schedules.get(name).blocked else [None]
-            if device == "cpu":
-                found += [Contender(name, device, (("threads", count),), b) for b in own for count in counts]
-            else:
-                variants = _GPU_VARIANTS.get(name, (((), None),))
-                found += [Contender(name, device, options, b or usual) for options, usual in variants for b in own]
+            variants = _GPU_VARIANTS.get(name, (((), None),)) if device == "cuda" else threaded
+            found += [Contender(name, device, options, b or usual) for b in own for options, usual in variants]
     return list(dict.fromkeys(found))
 
 
@@ -237,14 +235,14 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
     for row in rows:
         if row.contender.schedule == "iterative" and row.seconds:
             steps.setdefault(row.contender.device, row.seconds)
-    alone = {(c.schedule, c.block): row.seconds for row in rows if row.seconds and _threads(c := row.contender) == 1}
+    seconds = {row.contender: row.seconds for row in rows}
     # Transfers are the same for all: take the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
     return [
         replace(
             row,
             speedup=serial / row.seconds if serial else None,
-            efficiency=_efficiency(row, alone),
+            efficiency=_efficiency(row, seconds),
             gain=steps[row.contender.device] / row.seconds if row.contender.device in steps else None,
             transfer=transfer if row.transfer else 0.0,
         )
@@ -254,15 +252,11 @@ def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
     ]
 
 
-def _threads(contender: Contender) -> int | None:
-    threads: int | None = dict(contender.options).get("threads")
-    return threads
-
-
-def _efficiency(row: Row, alone: Mapping[tuple[str, int | None], float | None]) -> float | None:
+def _efficiency(row: Row, seconds: Mapping[Contender, float | None]) -> float | None:
     """E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block."""
-    threads, one = _threads(row.contender), alone.get((row.contender.schedule, row.contender.block))
-    return one / (threads * row.seconds) if one and row.seconds and threads and threads > 1 else None
+    threads = dict(row.contender.options).get("threads", 1)
+    one = seconds.get(replace(row.contender, options=(("threads", 1),)))
+    return one / (threads * row.seconds) if one and row.seconds and threads > 1 else None
 
 
 def _shares(phases: dict[str, float]) -> dict[str, float]:

@@ -185,19 +185,15 @@ class Comparison:
         >>> c.crossover()
         'GPU: none took part.'
         """
-        gpu = any(row.contender.device == "cuda" for row in self.rows)
-        if not gpu:
+        if all(row.contender.device != "cuda" for row in self.rows):
             return "GPU: none took part."
-        for n in sorted({row.n for row in self.rows}):
-            times = {
-                device: [
-                    row.seconds + row.transfer
-                    for row in self.rows
-                    if row.n == n and row.seconds and row.contender.device == device
-                ]
-                for device in ("cpu", "cuda")
-            }
-            if times["cpu"] and times["cuda"] and min(times["cuda"]) < min(times["cpu"]):
+        least: dict[int, dict[str, float]] = {}
+        for row in sorted(self.rows, key=lambda row: row.n):
+            if row.seconds:
+                best, device = least.setdefault(row.n, {}), row.contender.device
+                best[device] = min(best.get(device, math.inf), row.seconds + row.transfer)
+        for n, best in least.items():
+            if best.get("cuda", math.inf) < best.get("cpu", 0.0):
                 return f"The GPU pays from n = {n}, transfers included."
         return "The GPU did not pay at these sizes, transfers included."
 

@@ -2,8 +2,9 @@
 
     python examples/lab/notebooks.py notebooks/ --package "semiring-apsp @ file:///home/me/semiring-apsp"
 
-Its first cell installs the package, as pip names it: this clone by default. Then come the task, its tests, what is to
-be written, and a cell that runs the tests. Part 8 runs its kernel on the processor, so that no notebook needs a GPU;
+Its first cell installs the package, as pip names it: this clone by default, which takes a minute each time; a wheel of
+it (`pip wheel --no-deps . -w wheels`) takes it once. Then come the task, its tests, what is to be written, and a cell
+that runs the tests. Part 8 runs its kernel on the processor, so that no notebook needs a GPU;
 its last cell times it on a card, and is skipped where there is none.
 """
 
@@ -19,14 +20,12 @@ from typing import Any
 LAB = Path(__file__).parent
 #: Milliseconds of a kernel on a card beside the naive kernel's and the prediction.
 TIMED = """\
-import shutil
+from apsp import DeviceError, emulate, random_graph
 
-from apsp import emulate, random_graph
-
-if shutil.which("nvcc"):
+try:
     print(emulate("mine.cu", random_graph(64, 20, seed=64), "max_min", measure=4096))
-else:
-    print("Skipped: no nvcc and no card here.")
+except DeviceError as error:
+    print(f"Skipped: {error}")
 """
 
 
@@ -44,11 +43,11 @@ def notebook(part: Path, package: str) -> dict[str, Any]:
     """The notebook of a folder, in Jupyter's format 4.5."""
     tests = part / f"test_{part.name}.py"
     (own,) = (path for path in part.iterdir() if path.is_file() and path != tests)
+    written = (LAB / "conftest.py", tests, own)
     cells = [
         ("code", f'%pip install -q pytest "{package}"'),
         ("markdown", task(own)),
-        ("code", f"%%writefile {tests.name}\n{tests.read_text(encoding='utf-8')}"),
-        ("code", f"%%writefile {own.name}\n{own.read_text(encoding='utf-8')}"),
+        *(("code", f"%%writefile {path.name}\n{path.read_text(encoding='utf-8')}") for path in written),
         ("code", f"!python -m pytest -q --tb=short {tests.name}"),
     ]
     if own.suffix == ".cu":

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from apsp import closure, read
+from semiring.host.errors import SemiringError
 
 SCHEDULES = ("iterative", "blocked", "recursive")
 
@@ -99,8 +100,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("steps.html"))
     args = parser.parse_args()
 
-    graph = read(args.graph)
-    runs = [recorded(graph, schedule, args.block) for schedule in SCHEDULES]
+    try:
+        graph = read(args.graph)
+        runs = [recorded(graph, schedule, args.block) for schedule in SCHEDULES]
+    except (OSError, SemiringError) as error:
+        parser.error(str(error))
     data = json.dumps(runs, ensure_ascii=False).replace("</", "<\\/")
     page = PAGE.replace("TITLE", escape(f"The steps of {Path(args.graph).name}")).replace("DATA", data)
     args.output.write_text(page, encoding="utf-8")

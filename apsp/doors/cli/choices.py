@@ -51,15 +51,22 @@ class OneOf(click.ParamType):
 
 
 class Numbers(click.ParamType):
-    """Numbers of at least 1, separated by commas."""
+    """Numbers of at least 1, and ranges of them with both ends, separated by commas."""
 
     name = "numbers"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        parts = str(value).split(",")
-        if not all(part.strip().isdecimal() and int(part) for part in parts):
-            self.fail(f"must be numbers of at least 1 such as 1,2,4, got {value!r}.", param, ctx)
-        return tuple(int(part) for part in parts)
+        try:
+            found = tuple(n for part in str(value).split(",") for n in _span(*map(int, part.split(":"))))
+        except (TypeError, ValueError):
+            found = ()
+        if not found or min(found) < 1:
+            self.fail(f"must be numbers of at least 1 such as 1,2,4 or 10:1800:10, got {value!r}.", param, ctx)
+        return found
+
+
+def _span(first: int, last: int | None = None, step: int = 1) -> range:
+    return range(first, (first if last is None else last) + 1, step)
 
 
 class StoreType(click.Path):

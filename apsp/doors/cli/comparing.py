@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from semiring.host.spelling import came
 from semiring.host.types import Fields
 
 from ...io.display.terminal import Meter
@@ -27,6 +26,7 @@ from .reporting import quiet, report, report_table
 @click.argument("file", type=SOURCE, required=False)
 @click.option(
     "--sizes",
+    type=Numbers(),
     metavar="N,N,…",
     help="Vertices of the random graphs; 10:1800:10 is 10, 20, … 1800.  [default: 256,512,1024]",
 )
@@ -58,7 +58,7 @@ from .reporting import quiet, report, report_table
 @click.option("--plot", type=FILE, help="Draw time over n: .png, .svg or .pdf.")
 def compare(
     file: str | None,
-    sizes: str | None,
+    sizes: tuple[int, ...] | None,
     from_n: int | None,
     to_n: int | None,
     dtype: str | None,
@@ -77,6 +77,8 @@ def compare(
             ("sizes", "from_n", "to_n", "density", "seed", "graph"),
             "give either FILE or what random graphs are made of",
         )
+    if sizes:
+        refuse_given(("from_n", "to_n"), "--sizes lists them all, and stands on its own")
     require_dtype(options["semiring"], dtype)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graphs.check(json_file, (".json",))
@@ -90,7 +92,7 @@ def compare(
         else:
             options |= random | {"dtype": dtype}
             table = comparison.compare_sizes(
-                _sizes(sizes, from_n, to_n), callback=meter.callback or no_progress, **options
+                sizes or _doubled(from_n, to_n), callback=meter.callback or no_progress, **options
             )
     if json_file is not None:
         from semiring.stores.files import writing
@@ -109,18 +111,8 @@ def compare(
         click.get_current_context().exit(NO)
 
 
-def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]:
-    """The sizes listed, or doubled from one end to the other."""
-    if sizes is not None:
-        try:
-            found = [n for part in sizes.split(",") for n in _span(*map(int, part.split(":")))]
-        except (TypeError, ValueError):
-            found = []
-        if not found or min(found) < 1 or from_n is not None or to_n is not None:
-            raise click.UsageError(
-                f"compare: --sizes must be numbers such as 128,256,512 or 10:1800:10, on their own, got {came(sizes)}."
-            )
-        return found
+def _doubled(from_n: int | None, to_n: int | None) -> list[int]:
+    """Sizes doubled from one end to the other."""
     low, high = from_n or min(256, to_n or 256), to_n or max(1024, from_n or 1024)
     if low > high:
         raise click.UsageError(f"compare: --from-n must not exceed --to-n, got {low} and {high}.")
@@ -128,10 +120,6 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
     while found[-1] * 2 < high:
         found.append(found[-1] * 2)
     return [*found, high] if found[-1] < high else found
-
-
-def _span(first: int, last: int | None = None, step: int = 1) -> range:
-    return range(first, (first if last is None else last) + 1, step)
 
 
 def _provenance(seed: int | None) -> Fields:

@@ -19,6 +19,7 @@ def test_by_way_of_the_first_vertex():
     D = np.array(M0)
     step(D, 0)
     changed = np.argwhere(np.array(M0) != D).tolist()
+    assert changed, "D is as it was: change its entries, D[...] = …, not only the name"
     assert changed == [[3, 1], [4, 1]]
     assert (D[3, 1], D[4, 1]) == (11, 6)
 

@@ -25,9 +25,12 @@ def test_paths_are_as_long_as_the_distances_say(seed):
             assert walk is None, f"there is no way from {i} to {j}"
             assert H[i, j] == -1
             continue
+        assert walk, f"path says that there is no way from {i} to {j}"
         assert (walk[0], walk[-1]) == (i, j)
+        assert H[i, j] == [*walk, i][1], f"from {i} to {j} by {walk}, and H[{i}, {j}] is {H[i, j]}"
         assert len(set(walk)) == len(walk), f"the path from {i} to {j} comes by a vertex twice"
-        assert sum(A[u, v] for u, v in pairwise(walk)) == D[i, j]
+        length = sum(A[u, v] for u, v in pairwise(walk))
+        assert length == D[i, j], f"the path {walk} is {length} long, not {D[i, j]}"
 
 
 def test_the_lessons_graph():

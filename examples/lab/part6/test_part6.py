@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pass_heights import declare
 
-from apsp import closure
+from apsp import DeviceError, closure, emulate
 from semiring import check_axioms
 
 
@@ -40,3 +40,32 @@ def test_the_lowest_of_the_highest_passes(seed):
                 least = height
                 break
         assert D[i, j] == least, f"from {i} to {j}: {least}, not {D[i, j]}"
+
+
+#: One thread an entry, in the words of C++ of both operations.
+KERNEL = """
+__device__ double add(double a, double b) { return ADD; }
+__device__ double mul(double a, double b) { return MUL; }
+__global__ void step(double* D, int n, int k) {
+    int i = blockIdx.x, j = threadIdx.x;
+    D[i * n + j] = add(D[i * n + j], mul(D[i * n + k], D[k * n + j]));
+}
+void closure(double* D, int n) {
+    for (int k = 0; k < n; ++k) step<<<n, n>>>(D, n, k);
+}
+"""
+
+
+def test_the_text_in_cuda_says_the_same(tmp_path):
+    """By a kernel that runs on the processor; NVRTC is asked too, where it is installed."""
+    s = declare()
+    (tmp_path / "passes.cu").write_text(KERNEL.replace("ADD", s.add.cuda).replace("MUL", s.mul.cuda))
+    A = np.where(np.eye(9, k=1) + np.eye(9, k=-3) > 0, np.arange(81.0).reshape(9, 9) - 40, np.inf)
+    try:
+        found = emulate(tmp_path / "passes.cu", A, s)
+    except DeviceError as error:
+        pytest.skip(str(error))
+    told = f"of add, {s.add.cuda!r}, and of mul, {s.mul.cuda!r}:\n"
+    assert found, told + str(found)
+    for kernel in found.run.kernels:
+        assert not str(kernel.registers).startswith("NVRTC refuses"), told + str(kernel.registers)

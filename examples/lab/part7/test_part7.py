@@ -9,10 +9,10 @@ def test_the_product_is_a(n):
     before = A.copy()
     L, U = lu(A)
     np.testing.assert_array_equal(A, before, "A is the caller's")
-    np.testing.assert_array_equal(L, np.tril(L))
-    np.testing.assert_array_equal(np.diag(L), 1)
-    np.testing.assert_array_equal(U, np.triu(U))
-    np.testing.assert_allclose(L @ U, A, atol=1e-9)
+    np.testing.assert_allclose(L, np.tril(L), atol=1e-12, err_msg="above the diagonal, L is 0")
+    np.testing.assert_array_equal(np.diag(L), 1, "the diagonal of L is 1")
+    np.testing.assert_allclose(U, np.triu(U), atol=1e-12, err_msg="below the diagonal, U is 0")
+    np.testing.assert_allclose(L @ U, A, atol=1e-9, err_msg="L U is not A")
 
 
 def test_by_hand():

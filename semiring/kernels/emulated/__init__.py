@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -249,12 +250,10 @@ def _run(found: dict[str, Any], lines: dict[int, int | None], matrix: np.ndarray
 
 def _sites(found: list[dict[str, Any]], lines: dict[int, int | None]) -> tuple[Site, ...]:
     """Sites of one line together, in the order of lines."""
-    together: dict[tuple[Any, ...], dict[str, int]] = {}
+    together: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
     for site in found:
         key = lines.get(site.pop("pc")), site.pop("write"), site.pop("space")
-        sums = together.setdefault(key, dict.fromkeys(site, 0))
-        for name, count in site.items():
-            sums[name] += count
+        together[key].update(site)
     ordered = sorted(together, key=lambda key: (key[0] or 0, key[1], key[2]))
     return tuple(Site(*key, *together[key].values()) for key in ordered)
 
@@ -271,13 +270,11 @@ def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[
         why = re.search(r"\((\d+)\): error: (.*)", str(error))
         told = f"line {why[1]}: {why[2]}" if why else came(str(error))
         return tuple(replace(kernel, registers=f"NVRTC refuses it: {told}") for kernel in kernels)
+
     # Names in the report are those of the linker: with the name's length before it, or plain by extern "C".
-    counts = {
-        k: [r.registers for entry, r in report.items() if _mangled(k.name) in entry or entry == k.name] for k in kernels
-    }
-    return tuple(replace(k, registers=max(counts[k], default="not known of templates")) for k in kernels)
+    def registers(kernel: str) -> int | str:
+        plain = kernel.partition("<")[0].rpartition("::")[2].strip()
+        own = [r.registers for entry, r in report.items() if f"{len(plain)}{plain}" in entry or entry == kernel]
+        return max(own, default="not known of templates")
 
-
-def _mangled(name: str) -> str:
-    plain = name.partition("<")[0].rpartition("::")[2].strip()
-    return f"{len(plain)}{plain}"
+    return tuple(replace(k, registers=registers(k.name)) for k in kernels)

@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #define PC reinterpret_cast<std::size_t>(__builtin_return_address(0))
-extern "C" char __executable_start, _end;
+extern "C" char __executable_start, _end, __attribute__((weak)) __data_start, __start_device_variables, __stop_device_variables;
 namespace emulated {
 constexpr unsigned GAP = 128, STATIC = 48 << 10, DYNAMIC = 227 << 10;
 constexpr std::size_t MOST = 1 << 18;  // accesses of a thread between two barriers that are counted
@@ -189,6 +189,7 @@ void fill(void* to, int value, std::size_t size, std::size_t pc) {
     reaches(to, size, 1, "what is set", pc);
     std::memset(to, value, size), written(to, size);
 }
+void move(void* to, const void* from, std::size_t size) { std::memmove(to, from, size); }
 void* variable(int number, std::size_t size, const char* name) {
     int& offset = offsets[number];
     if (offset < 0) {
@@ -256,7 +257,9 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
     const std::size_t at = reinterpret_cast<std::size_t>(where), offset = at - reinterpret_cast<std::size_t>(shared);
     if (at - reinterpret_cast<std::size_t>(stack_memory) < stack_size && kernel_number >= 0) return;
     const auto* some = device_at(at);
+    const bool variable = at - reinterpret_cast<std::size_t>(&__start_device_variables) < std::size_t(&__stop_device_variables - &__start_device_variables);
     if (kernel_number < 0) {  // the host, in memory of its own
+        if (variable) fail(text("the host %s a variable of the device: copy it with cudaMemcpy%sSymbol", write ? "writes" : "reads", write ? "To" : "From"), pc);
         if (some) fail(text("the host %s memory of the device: copy it with cudaMemcpy, or do it in a kernel", write ? "writes" : "reads"), pc);
         return;
     }
@@ -268,7 +271,10 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
         ordered(offset, size, write, pc, memory->name, atomic);
         space = SHARED;
     } else if (!some) {
-        if (at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(&_end - &__executable_start)) return;
+        const char* variables_of_host = &__data_start ? &__data_start : &_end;  // constants and code lie before them
+        if (variable || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(variables_of_host - &__executable_start)) return;
+        if (at - reinterpret_cast<std::size_t>(variables_of_host) < std::size_t(&_end - variables_of_host))
+            fail(text("%s %s a variable of the host: __device__ or __constant__ must stand before it", here().c_str(), write ? "writes" : "reads"), pc);
         std::string near;
         for (const auto& [first, memory] : device) {
             if (memory.freed) continue;

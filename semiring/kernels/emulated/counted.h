@@ -75,6 +75,7 @@ void* allocate(std::size_t size, const char* name, std::size_t pc);
 bool release(void* at);
 void copy(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, int kind, std::size_t pc);
 void fill(void* to, int value, std::size_t size, std::size_t pc);
+void move(void* to, const void* from, std::size_t size);
 void* variable(int number, std::size_t size, const char* name);
 template <class V> V* dynamic() { return reinterpret_cast<V*>(shared); }
 void synchronize();
@@ -140,13 +141,23 @@ OUTSIDE static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void*
     return cudaSuccess;
 }
 template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0) {
-    std::memmove(reinterpret_cast<char*>(&to) + offset, from, size);
-    return cudaSuccess;
+    return emulated::move(reinterpret_cast<char*>(&to) + offset, from, size), cudaSuccess;
+}
+template <class S> cudaError_t cudaMemcpyFromSymbol(void* to, const S& from, std::size_t size, std::size_t offset = 0) {
+    return emulated::move(to, reinterpret_cast<const char*>(&from) + offset, size), cudaSuccess;
 }
 OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) {
     emulated::copy(to, size, from, size, size, 1, kind, HERE);
     return cudaSuccess;
 }
+template <class V> cudaError_t cudaMallocHost(V** to, std::size_t size) {
+    *to = static_cast<V*>(std::malloc(size));
+    return cudaSuccess;
+}
+static cudaError_t cudaFreeHost(void* at) { return std::free(at), cudaSuccess; }
+static cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+static cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+static cudaError_t cudaSetDevice(int device) { return device ? cudaErrorInvalidValue : cudaSuccess; }
 static cudaError_t cudaStreamCreate(cudaStream_t* made) { return *made = nullptr, cudaSuccess; }
 static cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 static cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }

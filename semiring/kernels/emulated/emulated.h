@@ -20,6 +20,7 @@
 #endif
 #define __launch_bounds__(...)
 #define __forceinline__ inline
+#define DEVICE_VARIABLE __attribute__((section("device_variables")))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 // Of what an instrumented translation unit runs on behalf of the runtime, nothing is counted.
@@ -64,12 +65,12 @@ struct Block {
     unsigned long long words[32][32];  // of each warp, what its threads tell one another
     unsigned fragments[32][32][6];
 };
-extern Block* block;
-extern unsigned char* shared;
-extern unsigned self;  // the running thread's number in its block
+extern DEVICE_VARIABLE Block* block;
+extern DEVICE_VARIABLE unsigned char* shared;
+extern DEVICE_VARIABLE unsigned self;  // the running thread's number in its block
 }  // namespace emulated
-extern uint3 threadIdx, blockIdx;
-extern dim3 blockDim, gridDim;
+extern DEVICE_VARIABLE uint3 threadIdx, blockIdx;
+extern DEVICE_VARIABLE dim3 blockDim, gridDim;
 
 namespace emulated {
 UNCOUNTED inline Fiber& mine() { return block->fibers[self]; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')', re.DOTALL)
 _CUDA_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"](?:cuda\w*|device_launch_parameters)\.h[>"]', re.MULTILINE)
@@ -11,6 +12,13 @@ _DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w\s:]+?
 _SHARED = re.compile(
     r"(?:\bstatic\s+)?__shared__\s+(?:__align__\(\d+\)\s*)?((?:(?:const|volatile|unsigned|signed|long)\s+)*[\w:]+)\s+([^;{}=]+);"
 )
+#: Of the device, and not constant; constants are of both sides.
+_VARIABLE = re.compile(r"__(?:device|constant)__(?=((?:[^;(){}=\[]|\[[^\]]*\])*)[;={])")
+#: A variable of a kernel between its launches, of the device without a word.
+_STATIC = re.compile(r"\bstatic\s+(?!.*__|const)")
+_CALL = re.compile(r"(?<![\w.>:])(\w[\w:]*(?:<[^<>;(){}]*>::\w+)?)\s*(?:<[^<>;(){}]*>\s*)?\(")
+#: Functions of C++'s library that a CUDA compiler refuses in kernels, where they are no constants.
+_HOSTS_OWN = re.compile(r"std::(min|max|clamp|numeric_limits<.*>::\w+)$")
 _LAUNCH = re.compile(r"([A-Za-z_]\w*(?:::\w+)*(?:\s*<[^<>;(){}]*>)?)\s*<<<(.*?)>>>\s*\(", re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 _FUNCTION = re.compile(r"^(?!\s*template)[\w:*&<> ]+?\b\w+\s*\([^;{}]*\)\s*\{", re.MULTILINE)
@@ -47,7 +55,11 @@ def translated(text: str, name: str, macros: str = "") -> str:
             * (found[0].count("\n") - found[2].count("\n"))
         )
 
-    text = _CUDA_HEADER.sub("", text)
+    for f in reversed([f for f in _functions(text) if f.device]):
+        text = text[: f.body] + _STATIC.sub("static __device__ ", text[f.body : f.end]) + text[f.end :]
+    text = _VARIABLE.sub(
+        lambda found: "" if re.search(r"\bconst", found[1]) else "DEVICE_VARIABLE", _CUDA_HEADER.sub("", text)
+    )
     text = _DYNAMIC.sub(
         lambda found: f"{found[1]}* {found[2]} = emulated::dynamic<{found[1]}>();" + "\n" * found[0].count("\n"), text
     )
@@ -64,30 +76,53 @@ def translated(text: str, name: str, macros: str = "") -> str:
     )
 
 
-def misplaced(text: str) -> str:
-    """The first function of a text without comments that a CUDA compiler would refuse where it is used, or ""."""
-    kinds: dict[str, set[bool]] = {}  # of each function defined here, by name: is it for the device
+@dataclass(frozen=True)
+class _Function:
+    """A function of a text: on which sides it runs, where it begins, and where its body does and ends."""
+
+    name: str
+    device: bool
+    host: bool
+    start: int
+    body: int
+    end: int
+
+
+def _functions(text: str) -> Iterator[_Function]:
+    """The outermost functions of a text without comments; a macro or a name in capitals may be `__device__`."""
     macros = re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.MULTILINE)
     text = _without_directives(text)
-    on_device, launched = [], {found[1].partition("<")[0].strip(): found.start() for found in _LAUNCH.finditer(text)}
-    for found in _outermost(text):
-        words = re.findall(r"\w+", _beginning(text, found))
-        there = any(w in ("__global__", "__device__", "constexpr", *macros) or w.isupper() for w in words)
-        kinds.setdefault(re.findall(r"(\w+)\s*\(", found[0])[-1 if "__launch_bounds__" in found[0] else 0], set()).add(
-            bool(there)
-        )
-        if there and "__host__" not in found[0]:
-            on_device.append((found.end(), _end(text, found.end())))
-    hosts = {name for name, kind in kinds.items() if kind == {False}}
-    for name in hosts & launched.keys():
-        return f"line {_line(text, launched[name])}: {name} is launched, and no kernel: __global__ must stand before it"
-    for start, end in on_device:
-        for found in re.finditer(r"(?<![\w.>])(\w+)\s*\(", text[start:end]):
-            if found[1] in hosts:
-                line = _line(text, start + found.start())
-                return (
-                    f"line {line}: a kernel calls {found[1]}, of the host: __device__ must stand before that function"
-                )
+    for found in _FUNCTION.finditer(text):
+        if text.count("{", 0, found.start()) != text.count("}", 0, found.start()):
+            continue
+        begins = max(text.rfind(end, 0, found.start()) for end in ";}") + 1
+        words = re.findall(r"\w+", text[begins : found.end()].partition("(")[0])
+        device = any(w in ("__global__", "__device__", "constexpr", *macros) or w.isupper() for w in words)
+        name = re.findall(r"(\w+)\s*\(", found[0])[-1 if "__launch_bounds__" in found[0] else 0]
+        end, depth = found.end(), 1
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        yield _Function(name, device, not device or "__host__" in found[0], found.start(), found.end(), end)
+
+
+def misplaced(text: str) -> str:
+    """The first function of a text without comments that a CUDA compiler would refuse where it is used, or ""."""
+    functions = list(_functions(text))
+    text = _without_directives(text)
+    hosts = {f.name for f in functions} - {f.name for f in functions if f.device}
+    for found in _LAUNCH.finditer(text):
+        name, line = found[1].partition("<")[0].strip(), _line(text, found.start())
+        if name in hosts:
+            return f"line {line}: {name} is launched, and no kernel: __global__ must stand before it"
+    for f in functions:
+        for found in () if f.host else _CALL.finditer(text, f.body, f.end):
+            name, told = found[1], f"line {_line(text, found.start())}: a kernel calls {found[1]}, of the host"
+            if name.rpartition("::")[2] in hosts:
+                return f"{told}: __device__ must stand before that function"
+            if _HOSTS_OWN.match(name) and "constexpr" not in re.split("[;{}]", text[f.body : found.start()])[-1]:
+                own = "INFINITY or INT_MAX, of <climits>," if "<" in name else name.removeprefix("std::")
+                return f"{told}: {own} is a card's own"
     return ""
 
 
@@ -95,40 +130,16 @@ def for_device(text: str, macros: str) -> str:
     """The kernels alone, as NVRTC compiles them: without the host's functions, which launch, and comments."""
     text = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", text, flags=re.MULTILINE)
     parts, at = [f"{_LIMITS}{macros}#line 1\n"], 0
-    code = _without_directives(text)
-    for found in _outermost(code):
-        if re.search("__global__|__device__", _beginning(code, found)):
-            continue
-        end = _end(code, found.end())
-        parts += [text[at : found.start()], "\n" * text.count("\n", found.start(), end)]
-        at = end
+    for f in _functions(text):
+        if not f.device:
+            parts += [text[at : f.start], "\n" * text.count("\n", f.start, f.end)]
+            at = f.end
     return "".join([*parts, text[at:]])
 
 
 def _without_directives(text: str) -> str:
     """The text with directives blanked, every character where it was: braces of a macro enclose no function."""
     return _DIRECTIVE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-
-
-def _outermost(text: str) -> Iterator[re.Match[str]]:
-    for found in _FUNCTION.finditer(text):
-        if text.count("{", 0, found.start()) == text.count("}", 0, found.start()):
-            yield found
-
-
-def _beginning(text: str, function: re.Match[str]) -> str:
-    """A function's text up to its first parenthesis, from the end of what stands before it."""
-    begins = max(text.rfind(end, 0, function.start()) for end in ";}") + 1
-    return text[begins : function.end()].partition("(")[0]
-
-
-def _end(text: str, at: int) -> int:
-    """The end of the block whose { lies before `at`."""
-    depth = 1
-    while depth and at < len(text):
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        at += 1
-    return at
 
 
 def _line(text: str, at: int) -> int:
