@@ -160,6 +160,18 @@ def test_negative_edges(engine):
                 assert list(r.k_paths(0, v)) == paths
 
 
+@pytest.mark.parametrize(("engine", "dtype"), [("elimination", "float64"), ("dense", "float32")])
+def test_a_distance_is_a_limit_that_its_paths_keep(engine, dtype):
+    """However differently from the path's own sum it was rounded; a limit below it is not kept."""
+    g, rng = road_like(300, seed=1), np.random.default_rng(0)
+    roads = zip(g.rows.tolist(), g.cols.tolist(), rng.random(len(g.rows)).tolist(), strict=True)
+    r = shortest_paths(list(roads), directed=False, engine=engine, dtype=dtype)
+    for u, v in rng.choice(r.labels, (60, 2)).tolist():
+        d = r.distance(u, v)
+        assert list(r.k_paths(u, v, 1, limit=d)) == list(r.k_paths(u, v, 1))
+        assert u == v or not list(r.k_paths(u, v, 1, limit=d * (1 - 1e-4)))
+
+
 def test_labels_limits_and_parts_of_results():
     r = shortest_paths(EDGES)
     assert list(r.k_paths("A", "C")) == [["A", "B", "C"], ["A", "C"], ["A", "B", "D", "C"]]

@@ -39,7 +39,7 @@ class Ranking:
     ) -> None:
         require_worsening(semiring, where=where)
         self.semiring, self.where, self._directed = semiring, where, directed
-        self._sign = 1 if semiring.add.selects == "least" else -1
+        self.sign = 1 if semiring.add.selects == "least" else -1
         self._product = not semiring.lengths and semiring.mul.ufunc is np.multiply
         kept = (arcs[2] != dtypes.zero(semiring, arcs[2].dtype)) & (arcs[0] != arcs[1])
         tails, heads, weights = arcs if kept.all() else (part[kept] for part in arcs)
@@ -71,12 +71,17 @@ class Ranking:
         self.tails, self.costs, weights = tails, costs[order], weights[order]
         self.weights = weights.astype(np.int64) if dtypes.SCALARS[weights.dtype].integer else weights
 
+    @property
+    def rounds(self) -> bool:
+        """Whether the length of a path is rounded."""
+        return not (self._exact or self._widest)
+
     def _costs(self, values: np.ndarray) -> np.ndarray:
         """Weights or distances as costs."""
         zero = dtypes.zero(self.semiring, values.dtype)
         with np.errstate(divide="ignore"):
             costs = np.log(values.astype(float)) if self._product else values.astype(np.int64 if self._exact else float)
-        if self._sign < 0:
+        if self.sign < 0:
             np.negative(costs, out=costs)
         costs[values == zero] = self._none
         return costs
@@ -146,7 +151,7 @@ class Ranking:
             return self._most
         if self._product:
             limit = math.log(limit) if limit > 0 else -math.inf
-        bound = self._sign * limit
+        bound = self.sign * limit
         if not self._exact:
             return bound + (1e-6 * (abs(bound) + abs(float(best))) if math.isfinite(bound) else 0)
         return math.floor(max(min(bound, self._most), -MOST))

@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.dense.ranking import Batch, Ranking, in_batches, take_all, ties
 from semiring.host.devices import host
 from semiring.host.errors import ShapeError
@@ -296,11 +297,16 @@ class _Wanted:
                 raise ShapeError(f"{where}: with overlap, k must be at most 62, got {came(k)}.")
 
     def within(self, batch: Batch, ranking: Ranking) -> Batch:
-        """The paths within the limit; exact lengths were cut by the search, rounded ones are compared again."""
+        """The paths within the limit; exact lengths were cut by the search, rounded ones are compared again.
+
+        A distance of the result, rounded otherwise, is a limit that its paths do not exceed.
+        """
         if self.limit is None:
             return batch
         starts, vertices, steps = batch
         lengths, count = ranking.lengths(starts, steps), np.diff(starts)
+        if ranking.rounds:
+            lengths -= ranking.sign * SCALARS[lengths.dtype].eps * count * np.abs(lengths)
         kept = lengths == Limit(self.limit, ranking.semiring, lengths.dtype)(lengths)
         of_kept = np.repeat(kept, count)
         return np.concatenate([[0], count[kept].cumsum()]), vertices[of_kept], steps[of_kept]
