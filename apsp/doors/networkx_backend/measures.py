@@ -18,13 +18,11 @@ _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "f
 
 def eccentricity(G: Converted, v: Label = None, sp: AllLengths | None = None, weight: Weight = None) -> Any:
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
-    arcs = nonnegative(G, weight)
-    if arcs is None or sp is not None or not len(G):
-        return original("eccentricity", G, v, sp, weight)
     wanted = None if v is None else [*G.graph.nbunch_iter(v)]
-    found = _farthest(arcs, None if wanted is None else positions(G, wanted))
+    arcs = nonnegative(G, weight) if sp is None and len(G) else None
+    found = None if arcs is None else _farthest(arcs, None if wanted is None else positions(G, wanted))
     if found is None:
-        return original("eccentricity", G, v, sp, weight)
+        return original("eccentricity", G, v if v in G else wanted, sp, weight)  # v may be an iterator
     e = dict(zip(G.nodes if wanted is None else wanted, found, strict=True))
     return e[v] if v in G else e
 
@@ -120,14 +118,13 @@ def harmonic_centrality(
     G: Converted, nbunch: Iterable[Label] | None = None, distance: Weight = None, sources: Iterable[Label] | None = None
 ) -> dict[Label, float]:
     """The sum of the inverse distances from others, {node: number}: `networkx.harmonic_centrality`."""
-    arguments = (nbunch, distance, sources)
     targets, origins = (
         set(G.graph.nbunch_iter(nodes) if nodes is not None else G.nodes) for nodes in (nbunch, sources)
     )
     backwards = len(targets) < len(origins)
     arcs = nonnegative(G, distance)
     if arcs is None or (backwards and callable(distance) and G.is_directed()):
-        return original("harmonic_centrality", G, *arguments)
+        return original("harmonic_centrality", G, targets, distance, origins)
     ends, starts = (np.sort(positions(G, nodes)) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
     # Searches start from the smaller set; from targets of a digraph on reversed arcs.
