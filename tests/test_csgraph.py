@@ -662,6 +662,8 @@ def test_reconstruct_path_is_scipys():
         P = scipys.dijkstra(graph, indices=2, return_predecessors=True)[1]
         ours, theirs = (m.reconstruct_path(graph, P, directed) for m in (csgraph, scipys))
         np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
+        assert type(ours) is sparse.csr_array
+        assert type(csgraph.reconstruct_path(sparse.csc_matrix(graph), P, directed)) is sparse.csr_matrix  # * is @
     zero = sparse.coo_array(([0.0], ([0], [1])), shape=(2, 2))
     assert csgraph.reconstruct_path(zero, np.array([-9999, 0])).nnz == 1
     with pytest.raises(ValueError, match="edges of the graph"):

@@ -337,7 +337,7 @@ def test_other_libraries_get_their_own():
     np.testing.assert_array_equal(np.from_dlpack(found), [[0, 2], [5, 0]])
 
 
-SELECTING, SMOOTH = ("min_plus", "max_plus", "max_times"), ("log_plus", "plus_times")
+SELECTING, SMOOTH = ("min_plus", "max_plus", "max_times", "min_times"), ("log_plus", "plus_times")
 
 
 @TORCH

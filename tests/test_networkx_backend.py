@@ -414,6 +414,20 @@ def test_what_only_python_adds_is_left_to_networkx():
         dict(backend.all_pairs_dijkstra_path_length(converted(G)))
 
 
+def test_an_iterator_of_nodes_is_read_once():
+    G = nx.path_graph(4)
+    nx.set_edge_attributes(G, Fraction(1, 3), "weight")
+    apart = nx.empty_graph(3)
+    for name, H, options in (
+        ("harmonic_centrality", G, {"nbunch": [1, 2], "distance": "weight"}),
+        ("harmonic_centrality", G, {"nbunch": [1, 2], "sources": [0, 1, 3], "distance": "weight"}),
+        ("eccentricity", G, {"v": [1, 2], "weight": "weight"}),
+        ("eccentricity", apart, {"v": [1, 2]}),
+    ):
+        once = {key: iter(value) if isinstance(value, list) else value for key, value in options.items()}
+        same(outcome(getattr(backend, name), converted(H), **once), outcome(getattr(nx, name), H, **options))
+
+
 def test_negative_weights():
     G = nx.DiGraph()
     G.add_weighted_edges_from([(0, 1, 4), (0, 2, 2), (2, 1, -3), (1, 3, 1), (5, 0, 1)])

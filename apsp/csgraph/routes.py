@@ -6,12 +6,12 @@ import numpy as np
 import scipy.sparse
 
 from semiring.host.errors import DomainError, DTypeError, ShapeError
-from semiring.host.types import Array
+from semiring.host.types import Array, Matrix
 
 from .conversion import FLOAT, Network, network
 
 
-def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True) -> scipy.sparse.csr_array:
+def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True) -> Matrix:
     """The shortest-path tree of one vertex with the graph's weights: `scipy.sparse.csgraph.reconstruct_path`.
 
     Parameters
@@ -26,6 +26,7 @@ def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True)
     Returns
     -------
     scipy.sparse.csr_array, shape (n, n)
+        A csr_matrix if csgraph is a sparse matrix.
 
     Raises
     ------
@@ -60,7 +61,8 @@ def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True)
     weights = _weights(graph, tails, heads, where)
     order = np.argsort(tails, kind="stable")
     starts = np.searchsorted(tails[order], np.arange(graph.n + 1)).astype(np.int32)
-    return scipy.sparse.csr_array((weights[order], heads[order].astype(np.int32), starts), shape=(graph.n, graph.n))
+    kind = scipy.sparse.csr_matrix if scipy.sparse.isspmatrix(csgraph) else scipy.sparse.csr_array
+    return kind((weights[order], heads[order].astype(np.int32), starts), shape=(graph.n, graph.n))
 
 
 def construct_dist_matrix(

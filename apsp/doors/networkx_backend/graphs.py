@@ -131,13 +131,10 @@ class Arcs:
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(positions, rows) of distances in blocks of 256 MiB."""
         step = max(1, BLOCK // max(8 * self.n, 1))
-        if sources is None and step >= self.n:
-            yield np.arange(self.n), self.distances(dtype=dtype)
-            return
         wanted = np.arange(self.n) if sources is None else sources
         for start in range(0, len(wanted), step):
             part = wanted[start : start + step]
-            yield part, self.distances(part, dtype)
+            yield part, self.distances(None if sources is None and len(part) == self.n else part, dtype)
 
     def numbers(self, D: np.ndarray) -> list[Scalar]:
         """Finite distances as Python numbers, ints if integral."""

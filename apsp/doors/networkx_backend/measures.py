@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,44 +13,39 @@ from semiring.host.types import Label, Scalar, Weight
 from .graphs import AllLengths, Arcs, Converted, Lengths, arcs_or_none, nonnegative, positions
 from .original import original
 
+T = TypeVar("T")
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
 
 
 def eccentricity(G: Converted, v: Label = None, sp: AllLengths | None = None, weight: Weight = None) -> Any:
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
-    arcs = nonnegative(G, weight)
-    if arcs is None or sp is not None or not len(G):
-        return original("eccentricity", G, v, sp, weight)
     wanted = None if v is None else [*G.graph.nbunch_iter(v)]
-    found = _farthest(arcs, None if wanted is None else positions(G, wanted))
+    arcs = nonnegative(G, weight) if sp is None and len(G) else None
+    found = None if arcs is None else _farthest(arcs, None if wanted is None else positions(G, wanted))
     if found is None:
-        return original("eccentricity", G, v, sp, weight)
+        return original("eccentricity", G, v if v in G else wanted, sp, weight)  # v may be an iterator
     e = dict(zip(G.nodes if wanted is None else wanted, found, strict=True))
     return e[v] if v in G else e
 
 
 def diameter(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> Scalar:
     """The greatest eccentricity: `networkx.diameter`."""
-    found = _eccentricities(G, weight) if e is None else None
-    return original("diameter", G, e, usebounds, weight) if found is None else max(found)
+    return _by_eccentricities("diameter", max, G, e, usebounds, weight)
 
 
 def radius(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> Scalar:
     """The least eccentricity: `networkx.radius`."""
-    found = _eccentricities(G, weight) if e is None else None
-    return original("radius", G, e, usebounds, weight) if found is None else min(found)
+    return _by_eccentricities("radius", min, G, e, usebounds, weight)
 
 
 def center(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> list[Label]:
     """The nodes of least eccentricity: `networkx.center`."""
-    found = _eccentricities(G, weight) if e is None else None
-    return original("center", G, e, usebounds, weight) if found is None else _where(G, found, min(found))
+    return _by_eccentricities("center", lambda found: _where(G, found, min(found)), G, e, usebounds, weight)
 
 
 def periphery(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> list[Label]:
     """The nodes of greatest eccentricity: `networkx.periphery`."""
-    found = _eccentricities(G, weight) if e is None else None
-    return original("periphery", G, e, usebounds, weight) if found is None else _where(G, found, max(found))
+    return _by_eccentricities("periphery", lambda found: _where(G, found, max(found)), G, e, usebounds, weight)
 
 
 def barycenter(
@@ -120,14 +115,13 @@ def harmonic_centrality(
     G: Converted, nbunch: Iterable[Label] | None = None, distance: Weight = None, sources: Iterable[Label] | None = None
 ) -> dict[Label, float]:
     """The sum of the inverse distances from others, {node: number}: `networkx.harmonic_centrality`."""
-    arguments = (nbunch, distance, sources)
     targets, origins = (
         set(G.graph.nbunch_iter(nodes) if nodes is not None else G.nodes) for nodes in (nbunch, sources)
     )
     backwards = len(targets) < len(origins)
     arcs = nonnegative(G, distance)
     if arcs is None or (backwards and callable(distance) and G.is_directed()):
-        return original("harmonic_centrality", G, *arguments)
+        return original("harmonic_centrality", G, targets, distance, origins)
     ends, starts = (np.sort(positions(G, nodes)) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
     # Searches start from the smaller set; from targets of a digraph on reversed arcs.
@@ -155,9 +149,12 @@ def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Scalar] | None:
     return found
 
 
-def _eccentricities(G: Converted, weight: Weight) -> list[Scalar] | None:
-    arcs = nonnegative(G, weight)
-    return None if arcs is None or not len(G) else _farthest(arcs, None)
+def _by_eccentricities(
+    name: str, answer: Callable[[list[Scalar]], T], G: Converted, e: Lengths | None, usebounds: bool, weight: Weight
+) -> T:
+    arcs = nonnegative(G, weight) if e is None and len(G) else None
+    found = None if arcs is None else _farthest(arcs, None)
+    return original(name, G, e, usebounds, weight) if found is None else answer(found)
 
 
 def _where(G: Converted, values: list[Scalar], wanted: Scalar) -> list[Label]:

@@ -263,12 +263,9 @@ def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, n
             yield positions, D, None
         return
     step = max(1, BLOCK // max(12 * arcs.n, 1))
-    if step >= arcs.n:
-        yield np.arange(arcs.n), *with_predecessors(arcs.network(), None, Options())
-        return
     for start in range(0, arcs.n, step):
         part = np.arange(start, min(start + step, arcs.n))
-        yield part, *with_predecessors(arcs.network(), part, Options())
+        yield part, *with_predecessors(arcs.network(), None if len(part) == arcs.n else part, Options())
 
 
 def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:

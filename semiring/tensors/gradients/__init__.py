@@ -122,7 +122,12 @@ class Differentiable(ABC):
         return self.matmul(X, Y, self.semiring, self.ties, self.threads)
 
     def times(self, X: Matrix, Y: Matrix) -> Matrix:
-        return self._masked(X * Y if self.semiring.mul.ufunc is np.multiply else X + Y)
+        if self.semiring.mul.ufunc is not np.multiply:
+            return self._masked(X + Y)
+        if self.semiring.zero == math.inf:  # 0 · ∞ is NaN in a gradient: ones stand in
+            none = X * Y == math.inf
+            return self.xp.where(none, math.inf, self.xp.where(none, 1, X) * self.xp.where(none, 1, Y))
+        return self._masked(X * Y)
 
     def total(self, X: Matrix, axes: Sequence[int]) -> Matrix:
         if self.kind == "linear":
