@@ -50,7 +50,7 @@ _ALIKE = 0.4
 #: Sources that half fill a batch; exponent of the gain from more.
 _HALF, _FULLER = 16, 0.2
 #: Shallow trees: arcs relaxed by four searches per arc, levels of a neighbourhood; level width of a path.
-_SHALLOW, _NEAR_ALL, _PATH = 1.5, 4, 4.0
+_SHALLOW, _NEAR_ALL, PATH = 1.5, 4, 4.0
 #: Sources in a word; with this many levels they are processed one by one.
 WORD = 64
 
@@ -240,7 +240,7 @@ def search(
         return cpu.scipy + (n + reach * arcs) * cpu.scipy_visit + 1.5 * levels * cpu.scipy_level
     nearer = cpu.scipy_decrease * min(1.0, width / _WIDE) * spread
     decreases = math.log(max(1.0, arcs / max(1, n) / max(1.0, followed / 2)))
-    settled = cpu.scipy_settled * (1.0 if width > _PATH else 0.5) + nearer * decreases
+    settled = cpu.scipy_settled * (1.0 if width > PATH else 0.5) + nearer * decreases
     near, slowdown = reach * (n * settled + arcs * cpu.scipy_arc), _beyond(n, cpu.slowdown, cpu.cached_with_heap)
     return cpu.scipy + n * cpu.scipy_vertex + near * slowdown
 
@@ -318,7 +318,7 @@ def guessed(n: int, arcs: int, reach: float, width: float = math.inf, spread: fl
     """
     alone = min(1.0, (2.5 * n / max(1, arcs)) ** 2)
     again = 1 - _ALIKE * (1 - spread)
-    return (2.2 + alone) * reach * arcs * (1.0 if width > _PATH else 2.0) * again
+    return (2.2 + alone) * reach * arcs * (1.0 if width > PATH else 2.0) * again
 
 
 def in_shallow_tree(n: int, arcs: int, reach: float, levels: float) -> float:
@@ -376,8 +376,10 @@ def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int 
     return Estimate("essential", found.pairs + n * n, found.bytes, seconds, seconds, 0)
 
 
-def essential_on_gpu(n: int, arcs: int, itemsize: int) -> Estimate:
+def essential_on_gpu(n: int, arcs: int, itemsize: int, levels: float) -> Estimate:
+    """As `essential`, whose batches go level by level, GPU_BATCHES side by side."""
     seconds = thinning(n, device="cuda") + _RESUMED * max(n, _GPU_BUSY) * arcs / rates.card.search_rate
+    seconds += -(-n // (32 * GPU_BATCHES)) * levels * rates.card.hop_level
     held = _lanes_held(n, arcs, n, itemsize) + n * 128 * (4 + itemsize)
     return Estimate("essential", arcs * n, held, seconds, seconds, 0)
 

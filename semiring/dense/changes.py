@@ -28,8 +28,8 @@ from .cycles import Lengths
 SHARE, OF_BITS = 1 / 20, 1 / 1000
 #: Time of an arc that gets better, and of one that gets worse, without that of entries, relative to an entry's.
 ARC = {"cpu": (256.0, 256.0), "cuda": (65536.0, 524288.0)}
-#: Time of n pairs of a repair, likewise, the n³ of a closure taking SHARE n².
-PAIR = {"cpu": 2 * SHARE, "cuda": 3 * SHARE}
+#: Time of n pairs of a repair, likewise: twice that of a closure's; of its own closure, row by row, relative to these.
+PAIR, ROW = 2 * SHARE, {"cpu": 8, "cuda": 18}
 #: Entries read or written one by one; a repair is long from this part of what a closure takes on.
 FEW, LONG = 4, 16
 
@@ -184,7 +184,8 @@ class _Table:
         """Time of a repair: products with edges and distances of the smaller side, of which `both` are found first."""
         few, many = sorted((len(rows), len(cols)))
         both = np.intersect1d(rows, cols, assume_unique=True).size
-        return PAIR[self.device] * (few * many * (self.n + few) + few * both * (few + both)) / self.n
+        pairs = few * many * (self.n + few) + few * both * (few + both) + ROW[self.device] * both**3
+        return PAIR * pairs / self.n
 
     def _arc(self, u: int, v: int, w: Scalar) -> Any:
         arc = load(f"semiring.kernels.{self.device}.routes.changed").Arc

@@ -22,6 +22,7 @@ from semiring.host.devices import host, module
 from semiring.host.memory import require
 from semiring.host.types import Array, Edges
 
+from ...answers.neighbourhoods import around
 from .. import estimates
 from ..estimates import Estimate
 from ..log import logger
@@ -52,12 +53,13 @@ CHUNK = 1 << 20
 
 
 class Thinned(NamedTuple):
-    """Best arcs of a matrix: number, searches, mean number of essential arcs a vertex, arcs relaxed by a batch."""
+    """Best arcs of a matrix: number, searches, essential ones a vertex, arcs relaxed by a batch, levels of a search."""
 
     arcs: int
     searches: Any
     matter: float
-    relaxed: float
+    relaxed: float = 0.0
+    levels: float = 0.0
 
 
 def thinned(question: Question) -> Thinned | None:
@@ -96,9 +98,14 @@ def _thinned_on_gpu(A: Array, s: Semiring, few: np.ndarray) -> Thinned | None:
                 return None
             kept = SPARSE
         if on_host:
-            return Thinned(kept * n, None, kept, 0.0)
+            return Thinned(kept * n, None, kept)
         found = shortcuts.best_arcs(A, s, kept).thinned()
-    return None if found is None else Thinned(found.arcs, found, found.arcs / n, 0.0)
+        if found is None:
+            return None
+        start, heads, _ = found.graph
+        near = around(host(start), host(heads), few)
+    deep = n / near.width if near.width <= estimates.PATH else near.deep(n)
+    return Thinned(found.arcs, found, found.arcs / n, levels=deep if near.cut else 0.0)
 
 
 def _left(A: np.ndarray, s: Semiring, k: int) -> int:
@@ -201,7 +208,7 @@ def _estimate(question: Question) -> Estimate:
     found, n, size = question.once(thinned), question.n, question.dtype.itemsize
     assert found is not None
     if question.device == "cuda":
-        taken = estimates.essential_on_gpu(n, found.arcs, size)
+        taken = estimates.essential_on_gpu(n, found.arcs, size, found.levels)
     else:
         taken = estimates.essential(n, found.arcs, size, found.relaxed, threads=question.threads)
     note = f", essential arcs: {found.matter:.0f} a vertex of {n - 1:,}"

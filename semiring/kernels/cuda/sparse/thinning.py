@@ -88,7 +88,7 @@ class Thinned:
 
     def __init__(self, listed: Listed, arcs: int, segments: int) -> None:
         self.listed, self.arcs, self.segments = listed, arcs, segments
-        graph = listed.graph(arcs)
+        self.graph = graph = listed.graph(arcs)
         few = graph[2][: arcs : max(1, arcs // SAMPLE)].get().astype(np.float64)
         few = few[few > 0]
         self.scale = growth.scale(few)
