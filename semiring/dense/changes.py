@@ -164,8 +164,7 @@ class _Table:
         if self.slack:
             floor = float(np.finfo(D.dtype).tiny) if self.relative else _longest(self._lines(u, v, w))
         arc = self._arc(u, v, w)
-        found = arc.affected(self.slack, floor)
-        if not found:
+        if not arc.affected(self.slack, floor):
             return True
         cost = self._cost(arc.rows, arc.cols)
         if self.share and cost > self.left / LONG:
@@ -176,7 +175,7 @@ class _Table:
         if bound is None or self._leaves(bound):
             return False
         self.write(arc.settle)
-        self.found += found
+        self.found += arc.changed
         self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
         return True
 

@@ -17,9 +17,9 @@ from .contract import Backend
 class Repair(ABC):
     """An arc (u, v) of weight w in the closure D, C-contiguous.
 
-    `affected` lists the `rows` and `cols` of entries that may lead over it. Of them `block` are computed together;
-    `pivot` may be both. `verbs` are for any numbers, and for lengths ≥ 0; `beside` the bytes that products take, per
-    entry of edges.
+    `affected` lists the `rows` and `cols` of entries that may lead over it; `keep` counts those `found`, `repair` those
+    `changed`. Of them `block` are computed together; `pivot` vertices may be in both. `verbs` are for any numbers, and
+    for lengths ≥ 0; `beside` the bytes that products take, per entry of edges.
     """
 
     D: Array
@@ -29,6 +29,8 @@ class Repair(ABC):
     verbs: tuple[Backend, Backend]
     block: float
     pivot: float
+    found: int
+    changed: int
     beside: float = 0
 
     @abstractmethod
@@ -74,7 +76,7 @@ class Repair(ABC):
         near = np.flatnonzero(self.occupied(edges, int(by_rows)))
         if len(near) < n:
             edges = edges.take(near, axis=int(not by_rows))
-        steps, sums, self.blocks = (self.look(edges), self.look(K)), 0.0, []
+        steps, sums, self.blocks, self.changed = (self.look(edges), self.look(K)), 0.0, [], 0
         block = int(min(self.block, len(lines)))
         for first in range(0, len(lines), block):
             chosen = lines[first : first + block]
@@ -86,6 +88,7 @@ class Repair(ABC):
                 X = self.times(seen, step) if by_rows else self.times(step, seen)
             rows, cols = (chosen, others) if by_rows else (others, chosen)
             self.blocks.append((rows, cols, self.keep(rows, cols, X)))
+            self.changed += self.found
         return float(sums + sum(step.longest for step in steps))
 
     def occupied(self, X: Array, axis: int) -> np.ndarray:

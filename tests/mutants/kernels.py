@@ -1117,8 +1117,8 @@ MUTANTS = [
     Mutant(
         "updates-from-rows-that-do-not-stay",
         "semiring/kernels/cpu/routes/changed.py",
-        "if not (may[0, i] & may[1, j] and leads(kind, D, i, j, a, v, slack, floor)):",
-        "if True:",
+        "if may[0, i] & may[1, j] and leads(kind, D, i, j, a, v, slack, floor):",
+        "if False:",
         "tests/test_updates.py::test_any_sequence_equals_a_closure_by_loops",
         "An entry is computed anew from one that may itself lead over the arc.",
     ),

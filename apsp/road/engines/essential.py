@@ -58,8 +58,8 @@ class Thinned(NamedTuple):
     arcs: int
     searches: Any
     matter: float
-    relaxed: float = 0.0
-    levels: float = 0.0
+    relaxed: float = 0
+    levels: float = 0
 
 
 def thinned(question: Question) -> Thinned | None:
@@ -105,7 +105,7 @@ def _thinned_on_gpu(A: Array, s: Semiring, few: np.ndarray) -> Thinned | None:
         start, heads, _ = found.graph
         near = around(host(start), host(heads), few)
     deep = n / near.width if near.width <= estimates.PATH else near.deep(n)
-    return Thinned(found.arcs, found, found.arcs / n, levels=deep if near.cut else 0.0)
+    return Thinned(found.arcs, found, found.arcs / n, levels=deep if near.cut else 0)
 
 
 def _left(A: np.ndarray, s: Semiring, k: int) -> int:

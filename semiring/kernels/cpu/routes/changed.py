@@ -58,36 +58,35 @@ def leads(kind: Kind, D: Array, i: int, j: int, a: Any, v: int, slack: Scalar, f
 
 @kernel
 def affected(
-    kind: Kind, D: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, cols: Array, counts: Array
-) -> int:
-    """counts[i] ← entries of row i that may lead over the arc; the number of `cols` that do."""
-    listed = 0
-    if tight(kind, w, D[u, v], slack, floor):
-        for j in range(len(D)):
-            cols[listed] = j
-            listed += tight(kind, times(kind, w, D[v, j]), D[u, j], slack, floor)
+    kind: Kind, D: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, rows: Array, cols: Array
+) -> None:
+    """Whether entries of row i, of column j, may lead over the arc."""
+    leads_on = tight(kind, w, D[u, v], slack, floor)
     for i in range(len(D)):
-        found, a = 0, times(kind, D[i, u], w)
-        if listed and tight(kind, a, D[i, v], slack, floor):
-            for t in range(listed):
-                found += leads(kind, D, i, cols[t], a, v, slack, floor)
-        counts[i] = found
-    return listed
+        rows[i] = leads_on & tight(kind, times(kind, D[i, u], w), D[i, v], slack, floor)
+        cols[i] = leads_on & tight(kind, times(kind, w, D[v, i]), D[u, i], slack, floor)
 
 
 @kernel
 def keep(
     kind: Kind, D: Array, u: int, v: int, w: Any, slack: Scalar, floor: Scalar, may: Array, rows: Array, cols: Array,
     X: Array,
-) -> None:  # fmt: skip
-    """X ← D[rows,cols], but for entries that may lead over the arc: in rows may[0,i] and columns may[1,j]."""
+) -> int:  # fmt: skip
+    """X ← D[rows,cols], but for entries that may lead over the arc, and their number.
+
+    They are in rows may[0,i] and columns may[1,j].
+    """
+    found = 0
     for r in range(len(rows)):
         i = rows[r]
         a = times(kind, D[i, u], w)
         for t in range(len(cols)):
             j = cols[t]
-            if not (may[0, i] & may[1, j] and leads(kind, D, i, j, a, v, slack, floor)):
+            if may[0, i] & may[1, j] and leads(kind, D, i, j, a, v, slack, floor):
+                found += 1
+            else:
                 X[r, t] = D[i, j]
+    return found
 
 
 @kernel
@@ -134,7 +133,7 @@ def write(kind: Kind, D: Array, rows: Array, cols: Array, found: Array) -> None:
 
 
 _SIGNATURES = {
-    gain: "Aiixl", affected: "Aiixxxll", keep: "AiixxxBllA", look: "Abb", to_edges: "AllaA", from_edges: "llaAA",
+    gain: "Aiixl", affected: "Aiixxxbb", keep: "AiixxxBllA", look: "Abb", to_edges: "AllaA", from_edges: "llaAA",
     write: "AllA",
 }  # fmt: skip
 
@@ -160,21 +159,19 @@ class Arc(Repair):
         found: int = self._code(gain)(self.D, *self.arc, np.empty(self.n + 1, np.int64))
         return found
 
-    def affected(self, slack: float, floor: float) -> int:
-        """The number of entries that may lead over the arc.
+    def affected(self, slack: float, floor: float) -> bool:
+        """Whether entries may lead over the arc.
 
         If ⊗ rounds, entries are equal within slack · max(|D|, floor).
         """
         self.arc = (*self.arc, self.D.dtype.type(slack), self.D.dtype.type(floor))
-        cols, counts = np.empty(self.n + 1, np.int64), np.empty(self.n, np.int64)
-        self.cols = cols[: self._code(affected)(self.D, *self.arc, cols, counts)]
-        self.rows = np.flatnonzero(counts)
-        self.may = np.zeros((2, self.n), bool)
-        self.may[0, self.rows] = self.may[1, self.cols] = True
-        return int(counts.sum())
+        self.may = np.empty((2, self.n), bool)
+        self._code(affected)(self.D, *self.arc, *self.may)
+        self.rows, self.cols = map(np.flatnonzero, self.may)
+        return bool(len(self.rows))
 
     def keep(self, rows: np.ndarray, cols: np.ndarray, X: np.ndarray) -> np.ndarray:
-        self._code(keep)(self.D, *self.arc, self.may, rows, cols, X)
+        self.found = self._code(keep)(self.D, *self.arc, self.may, rows, cols, X)
         return X
 
     def look(self, X: np.ndarray) -> _Seen:

@@ -52,19 +52,20 @@ class Arc(Repair):
         self._launch("gain", self.n, *self.arc, improved.data.ptr)
         return int(improved.get()[0])
 
-    def affected(self, slack: float, floor: float) -> int:
-        """The number of entries that may lead over the arc; equality as on the CPU."""
+    def affected(self, slack: float, floor: float) -> bool:
+        """Whether entries may lead over the arc; equality as on the CPU."""
         self.arc = (*self.arc, self.register(slack), self.register(floor))
-        self.found = cupy.zeros((2, self.n), np.int32)
-        self._launch("affected", self.n, *self.arc, self.found.data.ptr, self.found[1].data.ptr)
-        counts, listed = self.found.get()
+        self.listed = cupy.zeros((2, self.n), np.int32)
+        self._launch("affected", self.n, *self.arc, self.listed.data.ptr, self.listed[1].data.ptr)
+        counts, listed = self.listed.get()
         self.rows, self.cols = np.flatnonzero(counts), np.flatnonzero(listed)
-        return int(counts.sum())
+        self.found = int(counts.sum())
+        return self.found > 0
 
     def keep(self, rows: np.ndarray, cols: np.ndarray, X: Any) -> Any:
         i, j = (cupy.asarray(x.astype(np.int32)) for x in (rows, cols))
         width = np.int32(len(cols))
-        self._launch("keep", len(rows), *self.arc, self.found.data.ptr, i.data.ptr, j.data.ptr, width, X.data.ptr)
+        self._launch("keep", len(rows), *self.arc, self.listed.data.ptr, i.data.ptr, j.data.ptr, width, X.data.ptr)
         return X
 
     def look(self, X: Any) -> _Seen:
