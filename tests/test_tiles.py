@@ -151,6 +151,11 @@ def test_a_description_that_is_damaged_is_refused(store):
         {"dtype": [["a", "<i4"]]},
         {"identity": "00"},
         {"identity": 5},
+        {
+            "shape": [10**9, 10**9],
+            "block": [1, 1],
+            "attributes": {"closure of": 1},
+        },  # tiles of which nobody makes a list
         {"attributes": None},
         {"attributes": []},
         {"version": "1"},
