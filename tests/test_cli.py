@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -1349,6 +1350,19 @@ def test_an_output_of_any_name(tmp_path, kind):
         else:
             assert (tmp_path / name).read_bytes() == (tmp_path / f"d.{kind}").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["g.csv", f"d.{kind}", "table", "table.dat"])
+    (tmp_path / "linked").symlink_to("table")
+    (tmp_path / "table").write_text("before")
+    good("-q", "solve", graph, "--output", tmp_path / "linked", "--output-format", kind)
+    assert (tmp_path / "linked").is_symlink()  # and no device is replaced either
+    assert (tmp_path / "table").stat().st_size == (tmp_path / "table.dat").stat().st_size
+    command = [sys.executable, "-m", "apsp", "solve", str(graph), "--output", "-", "--output-format", kind]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True)
+    if kind == "npz":
+        assert np.load(io.BytesIO(done.stdout))["distances"].shape == (4, 4)
+    else:
+        assert done.stdout == (tmp_path / f"d.{kind}").read_bytes()
+    assert b"n=4" in done.stderr
+    assert not (tmp_path / "-").exists()
     assert "Give both" in apsp("solve", graph, "--output-format", kind).stderr
     if kind == "csv":
         good("-q", "solve", graph, "--reduce", "eccentricity", "--output", tmp_path / "e", "--output-format", kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import math
 import os
 import pickle
@@ -105,6 +106,18 @@ def test_as_an_array():
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         with pytest.raises(ValueError, match="copy=False"):
             np.asarray(r, copy=False)
+
+
+@pytest.mark.parametrize(
+    "names", [[" x", "x ", "x"], ["1", "2", "3"], ["", "0", "a"], ["a;b;c;d", "e\tf", 'g "h"'], ["\u2028", "é, q", "'"]]
+)
+def test_a_csv_keeps_names_that_are_text(tmp_path, names):
+    shortest_paths([(names[0], names[1], 3), (names[1], names[2], 4)]).save(tmp_path / "d.csv")
+    with open(tmp_path / "d.csv", newline="", encoding="utf-8") as file:
+        assert next(csv.reader(file)) == ["", *sorted(names)]  # as other programs find them
+    again = shortest_paths(str(tmp_path / "d.csv"))
+    assert list(again.graph.labels) == sorted(names)
+    assert again.distance(names[0], names[2]) == 7
 
 
 def test_a_csv_says_inf(tmp_path):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from semiring.host.errors import FormatError, ShapeError, TileError
+from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, TileError
 from semiring.stores.tiles import TileStore
 
 
@@ -151,6 +151,11 @@ def test_a_description_that_is_damaged_is_refused(store):
         {"dtype": [["a", "<i4"]]},
         {"identity": "00"},
         {"identity": 5},
+        {
+            "shape": [10**9, 10**9],
+            "block": [1, 1],
+            "attributes": {"closure of": 1},
+        },  # tiles of which nobody makes a list
         {"attributes": None},
         {"attributes": []},
         {"version": "1"},
@@ -209,6 +214,48 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "t").mkdir(mode=0o500)
     with pytest.raises(PermissionError):
         TileStore.create(tmp_path / "t", (2, 2), "bool")
+
+
+def test_a_store_is_not_copied_over_itself(store, tmp_path):
+    (tmp_path / "link").symlink_to(store.path)
+    for place in (store.path, tmp_path / "link", tmp_path / "link" / ".." / "tiles"):
+        with pytest.raises(ValueError, match="another place"):
+            store.linked(place)
+    np.testing.assert_array_equal(store[:], np.arange(35).reshape(7, 5))
+
+
+def test_no_entry_is_put_that_its_dtype_cannot_hold(store):
+    for entry in (np.inf, np.nan, 1.5, 2.0**31, -(2**40)):
+        A = np.ones((7, 5))
+        A[6, 4] = entry
+        with pytest.raises(DomainError, match="must be integers of int32, got"):
+            store.put(A)
+    store.put(np.full((7, 5), 3.0))
+    store.put([[1, 2], [3, 4], [5, 6]])
+    assert store[:3].tolist() == [[1, 2, 3, 3, 3], [3, 4, 3, 3, 3], [5, 6, 3, 3, 3]]
+    for window in (np.zeros(5), np.zeros((3, 2, 1))):
+        with pytest.raises(ShapeError, match="two dimensions"):
+            store.put(window)
+    with pytest.raises(ShapeError, match="complete tiles"):
+        store.put(np.zeros((3, 2)), -3)
+
+
+@pytest.mark.parametrize("beyond", [(0, 8), (-1, 2), (8, 9), (2, 1)])
+def test_nothing_is_read_beyond_the_matrix(store, beyond):
+    for window in ((slice(*beyond), slice(0, 2)), (slice(0, 2), slice(*beyond))):
+        with pytest.raises(IndexError, match="must lie within"):
+            store.window(*window)
+    for tile in ((3, 0), (0, -1)):
+        for use in (store.read, store.round, lambda i, j: store.write(i, j, np.zeros((3, 2), "int32"))):
+            with pytest.raises(IndexError, match="must lie within"):
+                use(*tile)
+
+
+@pytest.mark.parametrize("dtype", ["O", "U3", "M8[s]"])
+def test_a_dtype_of_no_numbers_leaves_the_store_that_is_there(store, dtype):
+    with pytest.raises(DTypeError, match="numbers or truth values"):
+        TileStore.create(store.path, (2, 2), dtype)
+    assert TileStore(store.path)[6, 4] == 34
 
 
 def test_windows_must_be_whole_tiles_to_be_written(store):

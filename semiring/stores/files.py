@@ -163,6 +163,8 @@ def locked(file: Path, name: str) -> int | None:
     while True:
         try:
             lock = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(error.errno, "its directory must exist", name) from error
         except PermissionError as error:
             problem = f"it is claimed by another user, or its directory is read-only; that user can remove {file}"
             raise PermissionError(error.errno, problem, name) from error

@@ -133,9 +133,9 @@ MUTANTS = [
     ),
     Mutant(
         "csv-quoted-integer",
-        "apsp/io/formats/csv.py",
-        "any(sign in name for sign in '\",\\n') or integral([name])",
-        "any(sign in name for sign in '\",\\n')",
+        "apsp/io/saving/csv.py",
+        'isinstance(label, str) and name.lstrip("-").isdecimal()',
+        "False",
         "tests/test_formats.py::TestWriting::test_csv_of_texts_that_look_like_numbers",
         'The name "7" is written as the number 7.',
     ),

@@ -210,7 +210,7 @@ MUTANTS = [
     Mutant(
         "tile-room-on-disk",
         "semiring/stores/tiles/store.py",
-        "layout.nbytes() + _temporary_bytes(layout) - freed",
+        "layout.nbytes() + temporary - freed",
         "layout.nbytes() + _temporary_bytes(layout) + freed",
         "tests/test_tiles.py::test_a_store_in_the_same_place_makes_room_on_the_disk",
         "What a store in the same place frees is needed once more.",
@@ -234,8 +234,8 @@ MUTANTS = [
     Mutant(
         "store-put-whole-tiles",
         "semiring/stores/tiles/store.py",
-        "if start % step or ((start + size) % step and start + size != most) or start + size > most:",
-        "if start % step or start + size > most:",
+        "if start < 0 or start % step or ((start + size) % step and start + size != most) or start + size > most:",
+        "if start < 0 or start % step or start + size > most:",
         "tests/test_tiles.py::test_windows_must_be_whole_tiles_to_be_written",
         "A part of a tile is written as if it were all of it.",
     ),

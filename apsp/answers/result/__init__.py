@@ -229,7 +229,7 @@ class Result(Mapped, Ranked, Measured):
         (self.engine if self.engine.stored else self.engine.all_pairs).hub_labels()
         return self
 
-    def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
+    def save(self, path: str | os.PathLike[str], *, callback: Callback | None = None) -> None:
         """Write the distances, atomically, as `.npy`, `.npz`, `.csv`, `.txt`, `.zarr`, `.hubs` or tiles.
 
         Rows are written as they are computed, without a table. By suffix:

@@ -156,17 +156,16 @@ class Large:
                 check_place(place)
         s, seen = self.source.semiring, self.source.surveyed[0]
         on_disk = not self.in_core and not self.streams_from_memory
+        needed = f"{shown(self.source.nbytes)} with {shown(self._in_core_plan.workspace_bytes)} of workspace"
         if on_disk and not s.idempotent and divergence.may_diverge(s, seen, self.source.n):
             raise AlgebraError(
                 f"closure: over {s.name}, whose sums may have no limit, the matrix must fit into memory, where that is "
-                f"looked for, got {shown(self.source.nbytes)} for {shown(self.memory)}. Give more memory."
+                f"looked for, got {needed} for {shown(self.memory)}. Give more memory."
             )
         if on_disk and self.limits.works_in is None:
-            workspace = self._in_core_plan.workspace_bytes
             raise MemoryNeeded(
-                f"closure: {shown(self.source.nbytes)} with {shown(workspace)} of workspace must fit into "
-                f"{shown(self.memory)}, or have a place on disk. Say output='tiles/', where the result will be, or "
-                "checkpoint='ck/'."
+                f"closure: {needed} must fit into {shown(self.memory)}, or have a place on disk. Say output='tiles/', "
+                "where the result will be, or checkpoint='ck/'."
             )
 
     # Computation

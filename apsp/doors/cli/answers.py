@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ...answers.result import Result
     from ...io.graph import Graph
+    from ...io.saving.base import StrPath
 
 SHOWN = 10
 
@@ -116,7 +117,7 @@ def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None,
         raise click.UsageError(f"{command}: give one of {', '.join(options)}, got {' and '.join(given)}.")
 
 
-def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None, output: str | None) -> None:
+def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None, output: StrPath | None) -> None:
     """Print by vertex the nearest vertex or a number, or write all to a file and print the first."""
     if wanted is not None:
         found = r.nearest(wanted)
@@ -132,7 +133,7 @@ def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None
     print_lines(["vertex", reduction], lines, output, "vertices")
 
 
-def print_lines(headings: list[str], lines: list[list[str]], output: str | None, what: str) -> None:
+def print_lines(headings: list[str], lines: list[list[str]], output: StrPath | None, what: str) -> None:
     """Print a table with a numeric last column, or write it to a file and print the first lines."""
     if output is None:
         report_table(headings, lines, right=[len(headings) - 1])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from semiring.distributed import World
 
     from ...io.graph import Graph
+    from ...io.saving.base import StrPath
 
 #: Parameters that name what a command writes.
 _WRITTEN = ("output", "target", "predecessors", "next_hops", "plot", "json_file")
@@ -144,7 +145,7 @@ def read_vertices(graph: Graph, table: Path | None, options: Fields, ends: tuple
     return listed
 
 
-def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
+def check(path: StrPath | None, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse early an output that cannot be written, or would replace what is read."""
     if path is not None:
         from ...io.saving import check_output
@@ -153,7 +154,7 @@ def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> N
         check_output(path, suffixes)
 
 
-def claim(path: str | None, ranks: World | None) -> None:
+def claim(path: StrPath | None, ranks: World | None) -> None:
     """Lock an output directory until the command ends (by rank 0 of several processes)."""
     from semiring.stores.files import claimed
 
@@ -164,7 +165,7 @@ def claim(path: str | None, ranks: World | None) -> None:
         click.get_current_context().with_resource(claimed(path))
 
 
-def check_names(graph: Graph, path: str | Path | None) -> None:
+def check_names(graph: Graph, path: StrPath | None) -> None:
     """Refuse early labels that the file cannot hold, and overwriting the input."""
     if path is not None:
         from ...io.graph.ondisk import refuse_overwriting

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +13,7 @@ import click
 
 from semiring.host.escaping import one_line
 from semiring.host.types import Fields
+from semiring.stores.files import is_standard_output
 
 from ...io.display.terminal import Meter
 from . import answers, graphs
@@ -41,6 +44,7 @@ from .reporting import quiet, report
 
 if TYPE_CHECKING:
     from ...answers.result import Result
+    from ...io.saving.base import StrPath
 
 
 class Written(NamedTuple):
@@ -64,12 +68,13 @@ class Written(NamedTuple):
         return files
 
     @property
-    def place(self) -> str | None:
-        """The output, or beside it, where a file of its format is written that is moved there."""
+    def place(self) -> StrPath | None:
+        """The output, in its format."""
+        from ...io.saving import InFormat
+
         if self.output is None or self.output_format is None:
             return self.output
-        path = Path(self.output)
-        return str(path.with_name(f".{path.name}-{os.getpid()}.{self.output_format}"))
+        return InFormat(self.output, f".{self.output_format}")
 
     @property
     def tables(self) -> dict[str, Path]:
@@ -77,7 +82,7 @@ class Written(NamedTuple):
         return {name: path for name, path in tables.items() if path is not None}
 
     @property
-    def every(self) -> list[str | Path]:
+    def every(self) -> list[StrPath]:
         return [path for path in (self.place, *self.tables.values()) if path is not None]
 
 
@@ -185,6 +190,8 @@ def solve(
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
     if not prints_answers(r, ranks, reduction):
         return
+    if output is not None and is_standard_output(output):  # which is then the output's alone
+        click.get_current_context().with_resource(redirect_stdout(sys.stderr))
     if saved is not None:
         with Meter("save", quiet=quiet()) as meter:
             r.save(saved, callback=meter.callback or no_progress)
@@ -192,8 +199,6 @@ def solve(
         save_matrix(getattr(r, name), graph.labels, path)
     if each:
         answers.print_by_vertex(r, wanted, reduction, output)
-    if output is not None and files.output is not None and output != files.output:
-        os.replace(output, files.output)
     no = not (each or answers.print_answer(r, ends, path_ends, all_listed=listed and saved is None))
     if plot is not None:
         r.plot(path=None if no or None in ends else r.path(*ends), positions=coordinates, save=plot)

@@ -19,10 +19,11 @@ from semiring.host.text import decimals
 from ..graph import Graph
 from ..reading.files import Source, csv_rows
 from ..reading.options import ANYHOW, Reading, is_numeral, names_ends, positional
+from ..saving.csv import quoted
 from . import matrix
 from .base import Format, edge_lines, named_edges, write_lines
 from .tables import MARK, Cut, Numerals, Rows, Table, separated
-from .tokens import integral, show
+from .tokens import show
 
 _DELIMITERS = ",;\t"
 #: Comments above a table, as in `numpy.savetxt`.
@@ -107,15 +108,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     if longest > most:
         problem = f"names must have at most {most} characters, got {longest}"
         raise FormatError("csv", None, f"write: {problem}. Write npz.")
-    if any(isinstance(label, str) for label in graph.labels):
-        names = ['"' + name.replace('"', '""') + '"' if _needs_quotes(name) else name for name in names]
     header = "source,target" if arcs[2] is None else "source,target,weight"
-    write_lines(file, [header, *edge_lines(arcs, names, between=",")])
-
-
-def _needs_quotes(name: str) -> bool:
-    """Whether a name would be misread: separators, outer blanks, empty, an integer."""
-    return name != name.strip() or not name or any(sign in name for sign in '",\n') or integral([name])
+    write_lines(file, [header, *edge_lines(arcs, list(map(quoted, graph.labels)), between=",")])
 
 
 def _marked(text: str, delimiter: str) -> str:
@@ -126,12 +120,13 @@ def _marked(text: str, delimiter: str) -> str:
 
 
 def _delimiter(header: str) -> str:
-    return max(_DELIMITERS, key=header.count)
+    return max(_DELIMITERS, key=re.sub('"[^"]*"', "", header).count)
 
 
 def _split(header: str) -> list[str]:
-    row = next(csv.reader([header], delimiter=_delimiter(header), skipinitialspace=True), [])
-    return [name.strip() for name in row]
+    sign = _delimiter(header)
+    row = next(csv.reader([_marked(header, sign)], delimiter=sign, skipinitialspace=True), [])
+    return [name.strip().replace(MARK, "") for name in row]
 
 
 FORMAT = Format(

@@ -95,7 +95,8 @@ class Table:
 
     def matrix(self) -> Graph | None:
         """The labelled matrix if row and column names agree, else None; FormatError for other order or non-numbers."""
-        names, rows = [str(name) for name in self.names[1:]], list(self.cut.unquoted(self.cut.column(0)))
+        marked = self.cut.column(0)
+        names, rows = [str(name) for name in self.names[1:]], list(self.cut.unquoted(marked))
         if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_numeral(str(self.names[0])):
             return None
         if rows != names:
@@ -113,7 +114,7 @@ class Table:
             column, row = divmod(wrong.index, n)
             got = f"{show(tokens[wrong.index])} in the column {show(names[column])}"
             raise self._error(f"an entry must be {wrong.need}, got {got}. No edge is a blank cell, or inf.", row)
-        labels = Labels(map(int, names)) if integral(names) else Labels(names)
+        labels = Labels(map(int, names)) if integral(marked) else Labels(names)
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
 
     def _require_vertices(self, columns: Sequence[int], ends: Sequence[Sequence[str]]) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +32,18 @@ from ...road.registry import records
 from .base import Arrays, Store, StrPath, Table
 
 __all__ = [
-    *("Store", "check_labels", "check_output", "load", "recognised", "save", "save_matrix", "store_of", "stores"),
+    *(
+        "InFormat",
+        "Store",
+        "check_labels",
+        "check_output",
+        "load",
+        "recognised",
+        "save",
+        "save_matrix",
+        "store_of",
+        "stores",
+    ),
     *("suffix_of", "suffixes"),
 ]
 
@@ -51,8 +63,21 @@ def recognised(path: StrPath) -> Store | None:
     return next((store for store in stores() if store.recognises is not None and store.recognises(path)), None)
 
 
+@dataclass(frozen=True)
+class InFormat(os.PathLike[str]):
+    """A path that is written in the format of another suffix."""
+
+    path: str
+    suffix: str
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
 def store_of(path: StrPath) -> Store | None:
     """The store by content, else by suffix: "d.zarr/" is Zarr, "d/" tiles; or None."""
+    if isinstance(path, InFormat):
+        return next(store for store in stores() if path.suffix in store.suffixes)
     text = os.fspath(path)
     directory = text.endswith(("/", os.sep))
     ends = (Path(text).suffix, *("/" * directory))

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import IO
 
 from semiring.host.errors import FormatError
 from semiring.host.spelling import came
@@ -18,35 +18,42 @@ from .base import Arrays, Store, StrPath, Table
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
     rows, columns = _texts(table.rows, path), _texts(table.columns, path)
-    with _table(path) as out:
-        out.writerow(["", *columns])
-        out.writerows([name, *numbers] for name, numbers in zip(rows, table.lines(), strict=True))
+    with _text(path) as out:
+        out.write(",".join(["", *columns]) + "\r\n")
+        out.writelines(f"{','.join(map(str, (a, *x)))}\r\n" for a, x in zip(rows, table.lines(), strict=True))
 
 
 def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Label], path: StrPath) -> None:
     """Write a `.csv` of labels, a pair a line, from (source, its targets) by position."""
     names = _texts(labels, path)
-    with _table(path) as table:
-        table.writerow(("source", "target"))
+    with _text(path) as out:
+        out.write("source,target\r\n")
         for source, targets in pairs:
-            table.writerows((names[source], names[target]) for target in targets)
+            out.writelines(f"{names[source]},{names[target]}\r\n" for target in targets)
 
 
 def save_lines(headings: Sequence[str], lines: Iterable[Sequence[object]], path: StrPath) -> None:
     """Write a `.csv` of headings and lines."""
-    with _table(path) as table:
-        table.writerow(headings)
-        table.writerows(lines)
+    with _text(path) as out:
+        csv.writer(out).writerows((headings, *lines))
 
 
 @contextmanager
-def _table(path: StrPath) -> Iterator[Any]:
+def _text(path: StrPath) -> Iterator[IO[str]]:
     with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
-        yield csv.writer(text)
+        yield text
+
+
+def quoted(label: Label) -> str:
+    """A label as a field, in quotes if it would be misread: separators, outer blanks, empty, text of an integer."""
+    name = str(label)
+    misread = not name or name != name.strip() or any(sign in name for sign in '",;\t\r\n')
+    misread |= isinstance(label, str) and name.lstrip("-").isdecimal()
+    return '"' + name.replace('"', '""') + '"' if misread else name
 
 
 def _texts(labels: Sequence[Label], path: StrPath) -> list[str]:
-    """The labels as distinct texts, or FormatError."""
+    """The labels as fields of distinct texts, or FormatError."""
     names = [str(label) for label in labels]
     try:
         "".join(names).encode()
@@ -61,7 +68,7 @@ def _texts(labels: Sequence[Label], path: StrPath) -> list[str]:
                 f"save: labels must differ as text, got {came(first[name])} and {came(label)}. Save an .npz instead.",
             )
         first[name] = label
-    return names
+    return list(map(quoted, labels))
 
 
 STORE = Store((".csv",), save, check_labels=_texts)

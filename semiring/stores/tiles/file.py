@@ -14,6 +14,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -56,6 +57,8 @@ class Layout:
         return slice(i * a, min(i * a + a, m)), slice(j * b, min(j * b + b, n))
 
     def size(self, i: int, j: int) -> tuple[int, int]:
+        if not (0 <= i < self.grid[0] and 0 <= j < self.grid[1]):
+            raise IndexError(f"TileStore: a tile must lie within {self.grid}, got {i}, {j}.")
         rows, columns = self.window(i, j)
         return rows.stop - rows.start, columns.stop - columns.start
 
@@ -90,6 +93,14 @@ def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, round
             file.write(_raw(rows))
         ended = crcs + struct.pack("<q", round)
         file.write(ended + _CRC.pack(zlib.crc32(ended)) + END)
+
+
+def ending(path: Path) -> bytes:
+    """The checksum and the magic that end a tile; nothing of one that is missing or empty."""
+    with suppress(OSError), open(path, "rb") as file:
+        file.seek(-8, os.SEEK_END)
+        return file.read()
+    return b""
 
 
 class Reader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import shutil
@@ -28,6 +29,8 @@ SOURCE, CLOSED = "closure of", "closed"
 #: Files left by an interrupted creation or removal of a store.
 _FILE = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
 _FORMAT, _VERSION = "semiring tile store", 1
+#: NumPy's kinds of dtypes that a store holds, and the most tiles: a description may claim any number.
+KINDS, _TILES = "biufc", 1 << 27
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
@@ -117,11 +120,14 @@ def described(place: Path) -> tuple[Layout, Fields]:
         (m, n), (a, b) = (_two(description, name, least) for name, least in (("shape", 0), ("block", 1)))
         dtype, attributes = np.dtype(description["dtype"]), description["attributes"]
         identity = bytes.fromhex(description["identity"])
-        if dtype.kind not in "biufc" or dtype.name != description["dtype"] or len(identity) != 16:
+        if dtype.kind not in KINDS or dtype.name != description["dtype"] or len(identity) != 16:
             raise ValueError(f"dtype {came(description['dtype'])} and {len(identity)} bytes of identity")
         if not isinstance(attributes, dict):
             raise ValueError(f"attributes in a {type(attributes).__name__}")
-        return Layout((m, n), (a, b), dtype, identity), attributes
+        layout = Layout((m, n), (a, b), dtype, identity)
+        if math.prod(layout.grid) > _TILES:
+            raise ValueError(f"{layout.grid} tiles; {_TILES} at most are required")
+        return layout, attributes
     except FileNotFoundError:
         raise FormatError(place, None, f"a tile store is required, got a directory without {NAME}.") from None
     except NotADirectoryError:

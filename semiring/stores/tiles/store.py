@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ...algebra.ranges import blocks, local, meet, sliced
-from ...host.errors import FormatError, ShapeError, TileError
+from ...host.errors import DomainError, DTypeError, FormatError, ShapeError, TileError
 from ...host.spelling import came
 from ...host.types import Array, DType
 from ..files import sync_names
 from . import file
 from .file import Layout, Reader
-from .folder import CLOSED, SOURCE, check_place, clear, describe, described, require_disk_space
+from .folder import CLOSED, KINDS, SOURCE, check_place, clear, describe, described, require_disk_space
 
 #: Default rows and columns of a tile.
 BLOCK = 1024
@@ -78,9 +78,12 @@ class TileStore:
     TileError, FormatError
         In `read` and `window`, if a tile is missing, truncated, damaged or foreign; if a closure in this store has not
         ended.
-    ShapeError, OSError
+    ShapeError, DomainError, OSError
         In `write` and `put`, if shape or dtype do not match the tile, or the window is not made of complete tiles; if
-        they, the description in `annotate`, or the copy in `linked` cannot be written.
+        entries are not integers of the store's dtype; if they, the description in `annotate`, or the copy in `linked`
+        cannot be written.
+    IndexError, ValueError
+        For tiles or windows beyond the matrix; in `linked` to its own place.
 
     See Also
     --------
@@ -137,8 +140,8 @@ class TileStore:
 
         Raises
         ------
-        ShapeError
-            If shape or block is invalid.
+        ShapeError, DTypeError
+            If shape or block is invalid; if entries are no numbers.
         FileExistsError
             If the directory holds something else.
         OSError
@@ -162,9 +165,12 @@ class TileStore:
         sides = (block, block) if isinstance(block, (int, np.integer)) else block
         if min(sides) < 1 or min(shape) < 0 or len(shape) != 2:
             raise ShapeError(f"TileStore: a matrix in tiles of 1 × 1 or more is required, got {shape} in {sides}.")
+        if kind.kind not in KINDS:
+            raise DTypeError(f"TileStore: entries must be numbers or truth values, got {kind}.")
         layout = Layout((int(shape[0]), int(shape[1])), (int(sides[0]), int(sides[1])), kind, secrets.token_bytes(16))
         freed = check_place(place)
-        require_disk_space(place, layout.nbytes() + _temporary_bytes(layout) - freed)
+        temporary = 4 * layout.file_size(*map(min, layout.block, layout.shape))  # a few tiles at a time
+        require_disk_space(place, layout.nbytes() + temporary - freed)
         clear(place)
         describe(place, layout, dict(attributes or {}))
         return cls(place, unfinished=True)
@@ -373,6 +379,8 @@ class TileStore:
         array([[1, 2]], dtype=int32)
         """
         self.require_closed()
+        if not all(0 <= x.start <= x.stop <= size for x, size in zip((rows, columns), self.shape, strict=True)):
+            raise IndexError(f"TileStore: a window must lie within {self.shape}, got {rows}, {columns}.")
         shape = rows.stop - rows.start, columns.stop - columns.start
         buffer = np.empty(shape, self.dtype) if out is None else out
         if not buffer.size:
@@ -407,16 +415,26 @@ class TileStore:
         ...     store[0]
         array([0, 1, 1, 1], dtype=int32)
         """
+        entries = entries if hasattr(entries, "shape") else np.asarray(entries)
+        if len(entries.shape) != 2:
+            raise ShapeError(f"TileStore: a window must have two dimensions, got shape {entries.shape}.")
         m, n = entries.shape
         for start, size, step, most in zip((rows, columns), (m, n), self.block, self.shape, strict=True):
-            if start % step or ((start + size) % step and start + size != most) or start + size > most:
+            if start < 0 or start % step or ((start + size) % step and start + size != most) or start + size > most:
                 raise ShapeError(
                     f"TileStore: a window must be complete tiles of {self.block}, got {m} × {n} at {rows}, {columns}."
                 )
         window = slice(rows, rows + m), slice(columns, columns + n)
         for i, j in blocks(*window, self.block):
-            part = entries[tuple(map(local, self.layout.window(i, j), window))]
-            self.write(i, j, np.asarray(part, self.dtype), round=round, durable=durable)
+            part = np.asarray(entries[tuple(map(local, self.layout.window(i, j), window))])
+            with np.errstate(invalid="ignore"):
+                tile = part.astype(self.dtype, copy=False)
+            if self.dtype.kind in "iu" and part.dtype != self.dtype and (wrong := tile != part).any():
+                raise DomainError(
+                    f"TileStore: entries must be integers of {self.dtype}, got {part[wrong][0]}. Give the store their "
+                    "dtype; among integers no path is the greatest or the least."
+                )
+            self.write(i, j, tile, round=round, durable=durable)
 
     def __getitem__(self, key: Any) -> Array:
         """`store[i]`, `store[i, j]`, `store[a:b, c:d]` as in NumPy; slices of step 1, else IndexError."""
@@ -456,6 +474,8 @@ class TileStore:
         array([4, 5, 6, 7], dtype=int32)
         """
         place = Path(path)
+        if os.path.realpath(place) == os.path.realpath(self.path):
+            raise ValueError(f"TileStore: a copy must be in another place, got {came(str(path))} for both.")
         check_place(place)
         clear(place)
         for i, j in self.tiles():
@@ -466,11 +486,6 @@ class TileStore:
                 shutil.copyfile(self.tile_path(i, j), copy)
         describe(place, self.layout, self.attributes)
         return TileStore(place)
-
-
-def _temporary_bytes(layout: Layout) -> int:
-    """Bytes of temporary files during writes, a few tiles at a time."""
-    return 4 * layout.file_size(*(min(a, b) for a, b in zip(layout.block, layout.shape, strict=True)))
 
 
 def _ranged(key: Any, size: int) -> slice:
