@@ -148,6 +148,8 @@ def test_labels_that_are_one_text_are_refused_in_a_table(tmp_path):
         r.save(tmp_path / "x.csv")
     with pytest.raises(FormatError, match="UTF-8"):
         shortest_paths([("\ud800", "b", 5)]).save(tmp_path / "x.csv")
+    with pytest.raises(FormatError, match=r"on one line, got 'a\\nb'. Save an .npz instead"):
+        shortest_paths([("a\nb", "b", 5)]).save(tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,7 +17,7 @@ from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    rows, columns = _texts(table.rows, path), _texts(table.columns, path)
+    rows, columns = _on_lines(table.rows, path), _on_lines(table.columns, path)
     with _text(path) as out:
         out.write(",".join(["", *columns]) + "\r\n")
         out.writelines(f"{','.join(map(str, (a, *x)))}\r\n" for a, x in zip(rows, table.lines(), strict=True))
@@ -69,6 +69,13 @@ def _texts(labels: Sequence[Label], path: StrPath) -> list[str]:
             )
         first[name] = label
     return list(map(quoted, labels))
+
+
+def _on_lines(labels: Sequence[Label], path: StrPath) -> list[str]:
+    """`_texts` of labels without line ends, which the header of a table cannot have; else FormatError."""
+    if broken := [label for label in labels if "\n" in str(label) or "\r" in str(label)]:
+        raise FormatError(path, None, f"save: labels must be on one line, got {came(broken[0])}. Save an .npz instead.")
+    return _texts(labels, path)
 
 
 STORE = Store((".csv",), save, check_labels=_texts)
