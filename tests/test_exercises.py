@@ -102,6 +102,7 @@ def test_a_walk_in_circles_is_red(tmp_path, edit):
 def test_only_the_first_test_that_does_not_end_is_waited_for(tmp_path):
     """Wherever it is, and if it takes every exception: each iteration has an instruction of no line."""
     shutil.copytree(LAB / "part1", tmp_path, dirs_exist_ok=True)
+    # A loop that no exception but the limit's ends.
     endless = "while True:\n        try:\n            D[0, 0] += 1\n        except Exception:\n            pass\n"
     (tmp_path / "step.py").write_text(f"def step(D, k):\n    {endless}")
     limited = (LAB / "conftest.py").read_text().replace("SECONDS = 30", "SECONDS = 2")

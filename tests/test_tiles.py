@@ -155,7 +155,7 @@ def test_a_description_that_is_damaged_is_refused(store):
             "shape": [10**9, 10**9],
             "block": [1, 1],
             "attributes": {"closure of": 1},
-        },  # tiles of which nobody makes a list
+        },  # 10¹⁸ tiles: no list of them fits into memory
         {"attributes": None},
         {"attributes": []},
         {"version": "1"},

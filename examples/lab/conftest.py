@@ -9,7 +9,7 @@ SECONDS = 30  # of the processor, for the tests of a part that do not end
 
 
 class Late(BaseException):
-    """Raised wherever the exercise is at that time; no `except Exception` of its own keeps it."""
+    """The time limit's exception in the exercise's frame; a BaseException, which its `except Exception` lets pass."""
 
 
 @pytest.hookimpl(wrapper=True)

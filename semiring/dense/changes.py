@@ -22,6 +22,7 @@ from ..host.signals import load
 from ..host.types import Array, Scalar
 from ..kernels.backend import device_of
 from ..kernels.cpu.processors import default_threads
+from ..kernels.repair import Repair
 from .cycles import Lengths
 
 #: Share of the entries from which an update takes as long as a closure; of truth values, closed as bits.
@@ -166,7 +167,7 @@ class _Table:
         arc = self._arc(u, v, w)
         if not arc.affected(self.slack, floor):
             return True
-        cost = self._cost(arc.rows, arc.cols)
+        cost = self._cost(arc)
         if self.share and cost > self.left / LONG:
             self.left, self.share = self.left * min(1.0, self.share()), None
         if not self._spend(cost) or not fits(arc.workspace, self.device):
@@ -179,10 +180,10 @@ class _Table:
         self.far = self.far if self.far == math.inf else max(self.far, arc.longest())
         return True
 
-    def _cost(self, rows: np.ndarray, cols: np.ndarray) -> float:
-        """Time of a repair: products with edges and distances of the smaller side, of which `both` are found first."""
-        few, many = sorted((len(rows), len(cols)))
-        both = np.intersect1d(rows, cols, assume_unique=True).size
+    def _cost(self, arc: Repair) -> float:
+        """Estimated time of a repair: its two products, and the closure of the vertices on both sides of the arc."""
+        few, many = sorted((len(arc.rows), len(arc.cols)))
+        both = len(arc.both)
         pairs = few * many * (self.n + few) + few * both * (few + both) + ROW[self.device] * both**3
         return PAIR * pairs / self.n
 

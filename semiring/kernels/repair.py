@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,11 @@ class Repair(ABC):
     def settle(self) -> int:
         """Write the new values to D; 0."""
 
+    @cached_property
+    def both(self) -> np.ndarray:
+        """Vertices in `rows` and `cols`."""
+        return np.intersect1d(self.rows, self.cols, assume_unique=True)
+
     @property
     def workspace(self) -> int:
         """Bytes that `repair` and `settle` need: edges, distances of the smaller side, new entries."""
@@ -66,13 +72,13 @@ class Repair(ABC):
         """
         n, by_rows = len(self.D), len(self.cols) <= len(self.rows)
         lines, others = (self.rows, self.cols) if by_rows else (self.cols, self.rows)
-        both = np.isin(others, lines, assume_unique=True)
-        others, exact = np.r_[others[~both], others[both]], len(others) - int(both.sum())
-        if len(others) - exact > self.pivot:
+        if len(self.both) > self.pivot:
             return None
+        stay = np.setdiff1d(others, self.both, assume_unique=True)
+        others = np.r_[stay, self.both]
         edges = part(None, others) if by_rows else part(others, None)
         K = edges.take(module(self.D).asarray(others), axis=int(not by_rows))
-        _complete(self.verbs[0], self.keep(others, others, K), exact, by_rows)
+        _close(self.verbs[0], self.keep(others, others, K), len(stay), by_rows)
         near = np.flatnonzero(self.occupied(edges, int(by_rows)))
         if len(near) < n:
             edges = edges.take(near, axis=int(not by_rows))
@@ -100,8 +106,8 @@ class Repair(ABC):
         return max(largest_finite(found) for *_, found in self.blocks)
 
 
-def _complete(verbs: Backend, K: Array, exact: int, by_rows: bool) -> None:
-    """K ← K*, of which the rows (columns unless `by_rows`) before `exact` are exact."""
+def _close(verbs: Backend, K: Array, exact: int, by_rows: bool) -> None:
+    """K ← K*, whose first `exact` rows, or columns unless `by_rows`, are those of the closure already."""
     if exact == len(K):
         return
     if by_rows:

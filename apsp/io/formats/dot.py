@@ -59,7 +59,7 @@ _LINE_ENDS = ('"\\n"', '"\\r\\n"')
 
 def _plain(text: str) -> str:
     """A name or value without quotes and port."""
-    name = _NAME.match(text)[0]  # type: ignore[index]  # it matches anything
+    name = _NAME.match(text)[0]  # type: ignore[index]  # its last alternative matches every text
     return name[1:-1].replace('\\"', '"') if name[:1] == '"' else name
 
 

@@ -57,14 +57,14 @@ void closure(double* D, int n) {
 
 
 def test_the_text_in_cuda_says_the_same(tmp_path):
-    """By a kernel that runs on the processor; NVRTC is asked too, where it is installed."""
+    """A kernel with both expressions, run by the emulator, and compiled by NVRTC where that is installed."""
     s = declare()
     (tmp_path / "passes.cu").write_text(KERNEL.replace("ADD", s.add.cuda).replace("MUL", s.mul.cuda))
     A = np.where(np.eye(9, k=1) + np.eye(9, k=-3) > 0, np.arange(81.0).reshape(9, 9) - 40, np.inf)
     try:
         found = emulate(tmp_path / "passes.cu", A, s)
     except DeviceError as error:
-        pytest.skip(str(error))
+        pytest.skip(str(error))  # no C++ compiler here: the error says which one the emulator needs
     told = f"of add, {s.add.cuda!r}, and of mul, {s.mul.cuda!r}:\n"
     assert found, told + str(found)
     for kernel in found.run.kernels:

@@ -12,7 +12,7 @@ def emulated(n):
 
 
 def right(n):
-    """What was found, if the table is right and kernels made it; else what is wrong, and no more."""
+    """The emulator's record of a right table that kernels computed; fails with its first fault otherwise."""
     found = emulated(n)
     if not found:
         pytest.fail(str(found), pytrace=False)

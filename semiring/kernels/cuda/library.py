@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 class _Library(ModuleType):
-    """A module, each name of which is looked up once."""
+    """A module imported on the first use of a name; names are kept."""
 
     def __getattr__(self, name: str) -> object:
         found = vars(self)[name] = getattr(import_module(self.__name__), name)
