@@ -185,7 +185,7 @@ def test_small_matrices_are_scipys(n):
     "name",
     [
         *("no unit", "none later", "a zero weight", "less later", "deep", "int16 too long", "rounded sums", "small"),
-        "beyond 2⁵³",
+        *("beyond 2⁵³", "an odd integer later"),
     ],
 )
 def test_what_has_no_few_units_is_refused(name):
@@ -195,6 +195,9 @@ def test_what_has_no_few_units_is_refused(name):
         A = rng.random((n, n))
     elif name == "none later":
         A[n - 1, 3] = 2.5
+    elif name == "an odd integer later":
+        A = matrix(n, 50_000, "int64", 2)
+        A[n - 1, 3] = 3
     elif name == "a zero weight":
         A[n - 1, 3] = 0
     elif name == "less later":

@@ -158,8 +158,11 @@ def update(
             return Question(anew, s, Wants.of(where=where, nulls=nulls_of(None), threads=threads, table=True))
 
         def share() -> float:
-            ops = bind(s, M.dtype, device=device_of(M), threads=threads)
-            return choose(fresh()).seconds / closing(n, ops) if fits(W.nbytes, device_of(M)) else 1.0
+            if not fits(W.nbytes, device_of(M)):
+                return 1.0
+            plan, ops = choose(fresh()), bind(s, M.dtype, device=device_of(M), threads=threads)
+            spent = sum(e.spent for e in plan.considered if e.engine == plan.engine)
+            return (plan.seconds - spent) / closing(n, ops)
 
         if follow(new, W, entries, s, threads=threads, write=both, share=share) is None:
             new = fresh().in_kind(answer(fresh()).engine.storage)

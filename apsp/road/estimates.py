@@ -387,9 +387,9 @@ def essential_on_gpu(n: int, arcs: int, itemsize: int, levels: float) -> Estimat
 def levels(n: int, count: int, products: int, held: int, *, threads: int = 1) -> Estimate:
     """`count` levels of a dense matrix by Boolean products; `held` bytes of bits."""
     cpu = rates.processor
-    entry = cpu.levels_entry + count * cpu.level_entry
-    seconds = products * n**3 / (cpu.closure_rate["bool"] * threads) + n * n * entry
-    return Estimate("levels", products * n**3, 2 * n * n + held, seconds, seconds, 0)
+    spent, each = n * n * cpu.levels_entry / 3, cpu.levels_entry + count * cpu.level_entry
+    seconds = products * n**3 / (cpu.closure_rate["bool"] * threads) + n * n * each
+    return Estimate("levels", products * n**3, 2 * n * n + held, seconds, seconds, 0, spent=spent)
 
 
 def levels_on_gpu(n: int, count: int, products: int, held: int, itemsize: int) -> Estimate:

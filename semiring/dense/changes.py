@@ -87,12 +87,8 @@ class _Table:
         share: Callable[[], float] | None,
     ) -> None:  # fmt: skip
         self.D, self.s, self.n, self.found, self.slack, self.write, self.share = D, s, len(D), 0, 0.0, write, share
-        self.A, self.changes, self.zero, self.threads = (
-            A,
-            changes,
-            dtypes.zero(s, D.dtype),
-            threads or default_threads(),
-        )
+        self.A, self.changes, self.zero = A, changes, dtypes.zero(s, D.dtype)
+        self.threads = threads or default_threads()
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
         lengths, self.relative = Lengths.of(s), False
@@ -107,7 +103,8 @@ class _Table:
 
     def _lines(self, u: int, v: int, *weights: Scalar) -> tuple[np.ndarray, ...]:
         """Distances to an arc, distances from it, and its weights."""
-        return host(self.D[:, u]), host(self.D[v]), np.array(weights, self.D.dtype)
+        both = host(module(self.D).concatenate((self.D[:, u], self.D[v])))
+        return both[: self.n], both[self.n :], np.array(weights, self.D.dtype)
 
     @cached_property
     def _complete(self) -> bool:

@@ -94,7 +94,7 @@ MUTANTS = [
     Mutant(
         "levels-all-multiples",
         "semiring/kernels/cpu/bits/levels.py",
-        "fine = (multiples == part) | farther",
+        "fine = ((units if whole else np.rint(units)) * unit == part) | farther",
         "fine = (units >= 1) | farther",
         "tests/test_levels.py::test_what_has_no_few_units_is_refused",
         "Arcs are rounded to units.",

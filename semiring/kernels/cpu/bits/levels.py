@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....dense.levels import MOST, Levels
 from ....host.types import Array
@@ -34,22 +35,21 @@ class LevelsOnHost(Levels):
 
     def _look(self, unit: Any) -> float:
         step, widest = max(1, CHUNK // self.n), 1.0
+        whole = SCALARS[self.dtype].integer and unit > 0
         for start in range(0, self.n, step):
             part = self.A[start : start + step]
             rows = np.arange(len(part))
-            units = np.divide(part, unit, dtype=np.float64)
+            units = part // unit if whole else np.divide(part, unit, dtype=np.float64)
             units[rows, start + rows] = 1
-            multiples = np.rint(units)
-            multiples *= unit
             farther = units > MOST
-            fine = (multiples == part) | farther
+            fine = ((units if whole else np.rint(units)) * unit == part) | farther
             fine[rows, start + rows] = True
             if units.min() < 1 or not fine.all():
                 return 0
             if farther.any():
                 widest = math.inf if (farther & (part != self.absent)).any() else widest
                 units = np.where(farther, 1, units)
-            widest = max(widest, units.max())
+            widest = max(widest, float(units.max()))
         return widest
 
     def _nearest(self, front: np.ndarray) -> np.ndarray:
