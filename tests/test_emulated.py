@@ -619,11 +619,17 @@ class TestWalks:
         return P
 
     @pytest.mark.parametrize(
-        ("name", "dtype"), [("min_plus", "float32"), ("max_times", "float64"), ("max_min", "int16")]
+        ("name", "dtype", "shared"),
+        [("min_plus", "float32", emulated.SHARED), ("max_times", "float64", 2048), ("max_min", "int16", 2048)],
+        ids=["min_plus-float32", "max_times-float64", "max_min-int16"],
     )
-    def test_edges_are_counted_and_weighed(self, cp, name, dtype):
+    def test_edges_are_counted_and_weighed(self, cp, name, dtype, shared):
+        """Pointers and values in shared memory or not, by blocks of both sizes."""
+        from semiring.kernels.cuda import gpu
         from semiring.kernels.cuda.routes import walks
 
+        gpu.most_shared = lambda number: shared
+        walks.MUCH = 1000
         s, rng, n = get(name), np.random.default_rng(0), 70
         case = cases.Case(s, np.dtype(dtype))
         P = self.trees(rng, 2, n)

@@ -54,16 +54,26 @@ def test_results_of_matrices(cp):
         assert sum(A[u, v] for u, v in itertools.pairwise(path)) == r.distance(3, 7)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float64"])
-def test_quantities_of_matrices(cp, dtype):
-    rng = np.random.default_rng(3)
-    A, metres = rng.integers(1, 30, (80, 80)).astype(dtype), rng.integers(0, 50, (80, 80))
-    here, there = (apsp.shortest_paths(X, along={"metres": metres}) for X in (A, cp.asarray(A)))
-    some = range(0, 80, 7)
-    for of in (None, "metres"):
-        np.testing.assert_array_equal(there.table(some, some, of=of), here.table(some, some, of=of))
-    path = there.path(0, 9)
-    assert sum(metres[u, v] for u, v in itertools.pairwise(path)) == there.distance(0, 9, of="metres")
+@pytest.mark.parametrize("kind", ["int32", "float64", "tenths", "gaps", "below zero"])
+def test_quantities_of_matrices(cp, kind):
+    """Packed on the device, on the host where edges are missing or negative: as on the CPU, in the same bits."""
+    rng, n = np.random.default_rng(3), 80
+    A, metres = rng.integers(1, 30, (n, n)).astype(kind if kind == "int32" else "float64"), rng.integers(0, 50, (n, n))
+    A = A / 10 if kind == "tenths" else np.where(rng.random((n, n)) < 0.3, 0, A) if kind == "gaps" else A
+    if kind == "below zero":
+        A[3, 7] = -1
+    there = cp.asarray(A)
+    here, *others = (
+        apsp.shortest_paths(X, along={"metres": Y, "k": metres % 3})
+        for X, Y in ((A, metres), (there, metres), (there, cp.asarray(metres)))
+    )
+    some = range(0, n, 7)
+    for r in others:
+        assert r.plan.reason.split("; ")[-1] == here.plan.reason.split("; ")[-1]
+        for of in (None, "metres", "k"):
+            np.testing.assert_array_equal(r.table(some, some, of=of), here.table(some, some, of=of))
+        path = r.path(0, 9)
+        assert sum(metres[u, v] for u, v in itertools.pairwise(path)) == r.distance(0, 9, of="metres")
 
 
 @pytest.mark.parametrize("on_device", [False, True])

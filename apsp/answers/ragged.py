@@ -99,7 +99,7 @@ def hops(graphs: Input, *, unreachable: int = -1, limit: int | None = None, path
             D.reshape(count, n * n)[:, :: n + 1][xp.arange(n) >= xp.asarray(sizes)[:, None]] = NONE
         most = NONE - 1 if limit is None else min(limit, NONE - 1)
         heads = None if paths is None else _heads(A, D, most, paths)
-        for part in dtypes.chunks(D.shape) if xp is np else [()]:
+        for part in dtypes.chunks(D):
             H = D[part]
             xp.putmask(H, H > most, unreachable)
         found = kind.give_back(D, where="hops")
@@ -112,7 +112,7 @@ def _heads(A: Array, D: Array, most: int, paths: int) -> Array:
     following = next_hops(A, D, null_value=None) if A.size else xp.zeros(A.shape, np.int32)
     heads = xp.full((*A.shape, paths), -1, np.int16)
     graphs, vertices = xp.arange(count)[:, None, None], xp.arange(n)
-    for part in dtypes.chunks(D.shape, PART if xp is np else 64 * PART):
+    for part in dtypes.chunks(D, PART):
         far, which, here = D[part], graphs[part[:1]], vertices[part[1] if len(part) > 1 else slice(n)][:, None]
         for edge in range(paths):
             going = (far > edge) & (far <= most)

@@ -158,8 +158,6 @@ def next_hops(
 
 #: Tolerated rounding between an edge and its distance, in eps of the largest distance; sums compare to 4 eps.
 DOUBT = 16
-#: Entries examined together, on the host and on a GPU (occupancy).
-_CHUNK, _CHUNK_GPU = 1 << 18, 1 << 26
 
 
 class Trees:
@@ -347,7 +345,7 @@ def _operands(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tupl
 def _refuse_unreached(A: Array, D: Array, s: Semiring, where: str) -> None:
     """Raise DomainError where A has an edge but D no path: another matrix's closure, or cut at a limit."""
     zero = dtypes.zero(s, D.dtype)
-    for part in dtypes.chunks(D.shape, _CHUNK if device_of(D) == "cpu" else _CHUNK_GPU):
+    for part in dtypes.chunks(D):
         lost = D[part] == zero
         if bool(lost.any()) and bool((lost := lost & (A[part] != zero)).any()):
             index = [int(axis[0]) for axis in lost.nonzero()]

@@ -61,7 +61,7 @@ class Word:
             unpack(D, out, no_path(D.dtype), no_path(self.dtype), self.shift, self.bits, self.unit)
             return out
         with np.errstate(invalid="ignore"):
-            for part in dtypes.chunks(D.shape, TOGETHER):
+            for part in dtypes.chunks(D, TOGETHER):
                 none = D[part] == no_path(D.dtype)
                 out[part] = self._of(D[part].astype(np.int64, copy=False))
                 if none.any():
@@ -127,29 +127,35 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     if own.itemsize < 8 and (wants.dtype is not None or dtypes.SCALARS[own].floating):
         raise DomainError(f"along: packed lengths need 64 bits, got {own}.")
     which: Any = slice(None)
-    every, complete = graph.weights, False
+    every, complete, here = graph.weights, False, "cpu"
     if graph.dense is not None:
-        require(8 * (8 + 2 * len(quantities)) * n * n, where="along", hint="Pass the graph as a list of edges.")
-        every = host(graph.matrix(s, wants.dtype))
+        every = graph.matrix(s, wants.dtype)
+        needed, hint = 8 * (8 + 2 * len(quantities)) * n * n, "Pass the graph as a list of edges."
+        require(needed, device_of(every), where="along", hint=hint)
         which = there = every != dtypes.zero(s, every.dtype)
-        gaps = which.size - np.count_nonzero(which)
-        complete = gaps == n - np.count_nonzero(which.diagonal())
-        which = which if gaps else slice(None)
+        gaps = which.size - int(np.count_nonzero(which))
+        complete = gaps == n - int(np.count_nonzero(which.diagonal()))
+        if complete and device_of(every) != "cpu" and bool((every >= 0).all()):
+            here, gaps = device_of(every), 0
+            every, quantities = _hollow(every), {name: _hollow(to_device(x, here)) for name, x in quantities.items()}
+        every, there = to_device(every, here), to_device(there, here)
+        which = there if gaps else slice(None)
     elif every is None:
         every = np.ones(graph.edge_count, np.int64)
     else:
         every = every if wants.dtype is None else conform(every, s, own, where=wants.where)
         which = present(every)
-    given = {weight: every, **{name: host(x) for name, x in quantities.items()}}
+    given = {weight: every, **{name: to_device(x, here) for name, x in quantities.items()}}
     parts, units = zip(*(whole(x[which], n, name) for name, x in given.items()), strict=True)
-    lows = [int(part.min(initial=0)) for part in parts]
+    lows, highs = zip(*(map(int, _span(part)) for part in parts), strict=True)
     if few := [name for name, low in zip(quantities, lows[1:], strict=True) if low < 0]:
         raise DomainError(f"along: {came(few[0])} must be at least 0 to be packed, got {quantities[few[0]].min()}.")
     loopless = complete and lows[0] >= 0
     if loopless:  # no vertex is farther than its edge, and no best path has a loop
-        inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] if x.ndim == 2 else x for x in parts]
-        bounds = [int(x.max(initial=0)) * (n if k else 1) for k, x in enumerate(inner)]
-        sample = [x[:: 1 + x.size // SAMPLE] for x in inner]
+        square = here == "cpu" and parts[0].ndim == 2  # those of a device have no diagonal
+        inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] for x in parts] if square else parts
+        bounds = [int(_span(x)[1]) * (n if k else 1) for k, x in enumerate(inner)]
+        sample = [host(x[:: 1 + x.size // SAMPLE]) for x in inner]
         near = _closer(bounds, sample, bounds[0])
         least, most = (sum(_values(x) >> bits > 0 for bits in TIERS) for x in (near, bounds))
         if least < most or most == len(TIERS):
@@ -159,7 +165,7 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         bounds = _bounds(ends, parts, n, graph.directed)
     widths = [max(1, bound.bit_length()) for bound in bounds]
     shifts = list(accumulate(reversed(widths[1:]), initial=0))[::-1]
-    top, heaviest = ((most + 1) << shifts[0] for most in (bounds[0], max(int(parts[0].max(initial=0)), -lows[0])))
+    top, heaviest = ((most + 1) << shifts[0] for most in (bounds[0], max(highs[0], -lows[0])))
     room, needed = FLOAT if wants.dtype is not None and dtypes.SCALARS[own].floating else WIDE, max(top, heaviest)
     if (over := needed.bit_length() - room) > 0:
         k = 0 if widths[0] > over + 1 else int(np.argmax(widths))
@@ -170,11 +176,11 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         )
     floats = 1 << NARROW <= top < 1 << FLOAT
     narrow = graph.dense is not None and lows[0] >= 0 and not max(top, heaviest) >> NARROW  # of a list, it is proven
-    packed = np.empty(parts[0].shape, np.float64 if floats else np.int32 if narrow else np.int64)
-    for here in dtypes.chunks(packed.shape, TOGETHER):
-        total = packed[here]
+    packed = module(parts[0]).empty(parts[0].shape, np.float64 if floats else np.int32 if narrow else np.int64)
+    for chunk in dtypes.chunks(packed, TOGETHER):
+        total = packed[chunk]
         for k, (part, shift) in enumerate(zip(parts, shifts, strict=True)):
-            x = part[here] * 2.0**shift if floats else part[here].astype(np.int64, copy=False) << shift
+            x = part[chunk] * 2.0**shift if floats else part[chunk].astype(np.int64, copy=False) << shift
             np.add(total, x, out=total, casting="same_kind") if k else np.copyto(total, x, casting="same_kind")
     if packed.shape != every.shape or isinstance(which, np.ndarray):
         total, packed = packed, np.full(every.shape, no_path(packed.dtype))
@@ -209,12 +215,24 @@ def _bounds(ends: Sequence[Label], parts: tuple[np.ndarray, ...], n: int, direct
     return _closer(found, parts, arcs[0].farthest()[0]) if _values(found) >> FLOAT else found
 
 
+def _span(x: Array) -> tuple[Scalar, Scalar]:
+    """Least and greatest of 0 and of the entries."""
+    return (min(0, x.min().item()), max(0, x.max().item())) if x.size else (0, 0)
+
+
+def _hollow(x: Array) -> Array:
+    """A copy with 0 on the diagonal."""
+    x = x.copy()
+    np.fill_diagonal(x, 0)
+    return x
+
+
 def _values(bounds: Sequence[int]) -> int:
     """The number of values up to these bounds, packed."""
     return math.prod(x + 1 for x in bounds)
 
 
-def _closer(bounds: list[int], parts: Sequence[np.ndarray], far: float) -> list[int]:
+def _closer(bounds: list[int], parts: Sequence[Array], far: float) -> list[int]:
     """Bounds from a diameter bound `far`: `far` times the largest rate per unit weight, plus all at zero weight."""
     if not math.isfinite(far):
         return bounds
@@ -222,29 +240,32 @@ def _closer(bounds: list[int], parts: Sequence[np.ndarray], far: float) -> list[
     sums = [math.ceil(far)]
     for part in parts[1:]:
         most, free = 0.0, 0
-        for here in dtypes.chunks(weights.shape, TOGETHER):
+        for here in dtypes.chunks(weights, TOGETHER):
             with np.errstate(divide="ignore", invalid="ignore"):
                 rates = part[here] / weights[here]
             if (none := weights[here] == 0).any():
                 free += int(part[here][none].sum())
                 rates[none] = 0
-            most = max(most, rates.max(initial=0))
+            most = max(most, float(rates.max()))
         sums.append(math.ceil(most * far) + free)
     return list(map(min, bounds, sums))
 
 
-def whole(values: np.ndarray, n: int, name: Any) -> tuple[np.ndarray, tuple[float, int]]:
+def whole(values: Array, n: int, name: Any) -> tuple[Array, tuple[float, int]]:
     """Values as integers, in int64 or float64, times a unit or a decimal one; DomainError if they have none."""
     if values.dtype.kind in "bi":
         return values.astype(np.int64, copy=False), (1, 1)
-    flat = values.ravel()
-    longest = float(max(flat.max(initial=0), -flat.min(initial=0)))
+    flat, numpys = values.ravel(), isinstance(values, np.ndarray)
+    longest, some = float(max(map(abs, _span(flat)))), host(flat[:SAMPLE])
     if math.isfinite(longest):
-        if (found := exact(flat, n, longest=longest)) is not None:
-            unit = 1.0 if found is flat else float(longest / np.abs(found).max())
-            return found.reshape(values.shape), (unit, 1)
+        if not some.any() or exact(some, n, longest=longest) is not None:  # else all have no unit either
+            plain = not numpys and bool((flat == np.floor(flat)).all()) and np.gcd.reduce(some.astype(np.int64)) == 1
+            found = flat if plain else exact(host(flat), n, longest=longest)
+            if found is not None:
+                unit = 1.0 if plain or found is flat else float(longest / np.abs(found).max())
+                return (found if numpys else module(values).asarray(found)).reshape(values.shape), (unit, 1)
         for over in (10**k for k in range(1, 13)):
-            if all((np.rint(x * over) / over == x).all() for x in (flat[:SAMPLE], flat)) and longest * over < 2.0**53:
+            if all((np.rint(x * over) / over == x).all() for x in (some, flat)) and longest * over < 2.0**53:
                 return np.rint(values * over).astype(np.int64), (1, over)
         digits = 5 - math.floor(math.log10(longest))
         way = f"Round it: x.round({digits})" if abs(digits) < 13 else "Choose a unit nearer to them"

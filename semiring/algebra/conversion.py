@@ -116,7 +116,7 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
         array.size * target.itemsize, device, where=f"{where}: a copy in {name}", hint=f"Pass an array of {name}."
     )
     out = xp.empty(array.shape, target)
-    for part in dtypes.chunks(array.shape):  # bounds the size of masks
+    for part in dtypes.chunks(array):  # bounds the size of masks
         if truth:
             out[part] = array[part] != 0
             if bool((out[part] != array[part]).any()):  # what is an edge among others than 0 and 1, the caller decides

@@ -184,8 +184,8 @@ def too_many_hops(dtype: np.dtype, where: str = "Hops") -> DomainError:
     )
 
 
-#: Entries surveyed or converted at a time, to keep temporaries small.
-_CHUNK = 1 << 18
+#: Entries surveyed or converted at a time, to keep temporaries small; on a GPU, where every part costs a wait.
+_CHUNK, ON_GPU = 1 << 18, 1 << 24
 #: Entries computed together on the CPU, so that temporaries stay in cache.
 TOGETHER = 1 << 16
 
@@ -212,15 +212,19 @@ def _ends(A: Array) -> tuple[Scalar, Scalar]:
     return (A.min().item(), A.max().item()) if A.size else (0, 0)
 
 
-def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
-    """Slices that partition an array of this shape into parts of about `entries` entries; (None,) without axes."""
+def chunks(A: Array, entries: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
+    """Slices that partition an array into parts of about `entries` entries, on a GPU more; (None,) without axes."""
+    return _chunks(A.shape, entries if isinstance(A, np.ndarray) else max(entries, ON_GPU))
+
+
+def _chunks(shape: tuple[int, ...], entries: int) -> Iterator[tuple[Any, ...]]:
     if not shape:
         yield (None,)
         return
     item = math.prod(shape[1:])
     if item > entries and len(shape) > 2:
         for index in range(shape[0]):
-            yield from ((slice(index, index + 1), *part) for part in chunks(shape[1:], entries))
+            yield from ((slice(index, index + 1), *part) for part in _chunks(shape[1:], entries))
         return
     rows = max(1, entries // max(1, item))
     for start in range(0, shape[0], rows):
@@ -228,4 +232,4 @@ def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[Any,
 
 
 def parts(A: Array) -> Iterator[Any]:
-    return (A[part] for part in chunks(A.shape))
+    return (A[part] for part in chunks(A))

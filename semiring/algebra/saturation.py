@@ -66,7 +66,7 @@ def widened(A: Array, dtype: np.dtype, s: Semiring) -> Array:
         hint=f"Pass {dtype}, or fewer at a time.",
     )
     out, zero = module(A).empty(A.shape, dtype), dtypes.zero(s, A.dtype)
-    for index in dtypes.chunks(A.shape):
+    for index in dtypes.chunks(A):
         part = A[index].astype(dtype)
         part[A[index] == zero] = dtypes.zero(s, dtype)
         out[index] = part
@@ -77,7 +77,7 @@ def narrowed(D: Array, dtype: np.dtype, out: Array = None) -> Array:
     """Integers clamped to a narrower dtype, into `out` or new memory."""
     record = dtypes.SCALARS[dtype]
     out = module(D).empty(D.shape, dtype) if out is None else out
-    for index in dtypes.chunks(D.shape):
+    for index in dtypes.chunks(D):
         out[index] = D[index].clip(record.low, record.high)
     return out
 

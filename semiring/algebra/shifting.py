@@ -41,7 +41,7 @@ class Shift(NamedTuple):
             to_lengths(module(X).ascontiguousarray(X), new, self.sign, infinity, -self.sign * offset)
             return new
         unsigned, shift = np.dtype(f"u{X.dtype.itemsize}"), X.dtype.type(offset)
-        for part in _parts(X):
+        for part in chunks(X, TOGETHER):
             # The zero is at the end of the dtype, and 0 between offset and zero: their distance is that end or more.
             x = (X[part] - shift if self.sign > 0 else shift - X[part]).view(unsigned)
             if infinity <= SCALARS[X.dtype].high:
@@ -59,7 +59,7 @@ class Shift(NamedTuple):
             to_entries(lengths, C, self.sign, infinity, -self.sign * offset)
             return
         end = C.dtype.type(absent(C.dtype, self.sign))
-        for part in _parts(C):
+        for part in chunks(C, TOGETHER):
             missing, to = lengths[part] >= infinity, C[part]
             x = lengths[part].astype(C.dtype, copy=False)
             if self.sign > 0:
@@ -72,10 +72,6 @@ class Shift(NamedTuple):
 def absent(dtype: np.dtype, sign: int) -> int:
     """End of an integer dtype that represents the semiring's zero."""
     return SCALARS[dtype].infinities[sign * math.inf]
-
-
-def _parts(X: Array) -> Sequence[tuple[slice, ...]]:
-    return list(chunks(X.shape, TOGETHER)) if isinstance(X, np.ndarray) else [(slice(None),)]
 
 
 def shift_of(A: Array, B: Array, looks: Sequence[Survey], s: Semiring) -> Shift | None:
@@ -110,7 +106,7 @@ def finite(X: Array, look: Survey, sign: int) -> tuple[int, int]:
     record, least, greatest = SCALARS[X.dtype], int(look.least), int(look.greatest)
     # One past the end that stands for ∞ wraps to the other end.
     if sign > 0 and greatest == record.high:
-        greatest = max(int((X[part] + X.dtype.type(1)).max()) for part in _parts(X)) - 1
+        greatest = max(int((X[part] + X.dtype.type(1)).max()) for part in chunks(X, TOGETHER)) - 1
     elif sign < 0 and least == record.low:
-        least = min(int((X[part] - X.dtype.type(1)).min()) for part in _parts(X)) + 1
+        least = min(int((X[part] - X.dtype.type(1)).min()) for part in chunks(X, TOGETHER)) + 1
     return (least, greatest) if record.low < greatest and least < record.high else (0, 0)

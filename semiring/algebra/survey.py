@@ -186,7 +186,7 @@ def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
 
 def _refuse(A: Array, semiring: Semiring, where: str, first: tuple[int, ...]) -> None:
     low, high = semiring.domain
-    for slices in chunks(A.shape):
+    for slices in chunks(A):
         part = A[slices]
         outside = (part != part) | (part < low) | (part > high)
         if semiring.open_low:

@@ -273,5 +273,5 @@ def _parts(A: Array, left: np.ndarray, above: np.ndarray) -> Array:
     """(rows of A, h(i) − h(j)) a few rows at a time; h of its rows, and of its columns."""
     xp = module(A)
     (high, low), (high_j, low_j) = xp.asarray(left), xp.asarray(above)
-    for (i,) in dtypes.chunks(A.shape, dtypes.TOGETHER):
+    for (i,) in dtypes.chunks(A, dtypes.TOGETHER):
         yield A[i], (high[i, None] - high_j[None, :]) + (low[i, None] - low_j[None, :])

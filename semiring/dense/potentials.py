@@ -143,7 +143,7 @@ def _search(A: Array, sign: int, floor: int) -> tuple[Array, int] | None:
 
 
 def _rows(A: Array) -> list[slice]:
-    return [rows for (rows,) in chunks(A.shape, TOGETHER)]
+    return [rows for (rows,) in chunks(A, TOGETHER)]
 
 
 def _in_place(A: Array, work: Any) -> None:

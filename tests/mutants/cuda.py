@@ -405,8 +405,8 @@ MUTANTS = [
     Mutant(
         "cuda-walks-reach",
         "semiring/kernels/cuda/routes/walks.cu",
-        "here = {before.from, before.from < 0 ?",
-        "here = {here.from, before.from < 0 ?",
+        "                    from = before;\n",
+        "",
         "tests/test_emulated.py::TestWalks::test_edges_are_counted_and_weighed[min_plus-float32]",
         "Pointers do not double their reach.",
     ),

@@ -110,7 +110,7 @@ MUTANTS = [
     Mutant(
         "shifting-greatest-but-one",
         "semiring/algebra/shifting.py",
-        "max(int((X[part] + X.dtype.type(1)).max()) for part in _parts(X)) - 1",
+        "max(int((X[part] + X.dtype.type(1)).max()) for part in chunks(X, TOGETHER)) - 1",
         "max(int((X[part] + X.dtype.type(1)).max()) for part in _parts(X))",
         "tests/test_shifting.py::test_headroom_decides",
         "The greatest entry is taken for one more.",

@@ -53,7 +53,7 @@ class Adjacency:
         A = self.windows(boolean)
         if A is None:
             A = self.dense if self.nulls is None and not self.unit else self._from_dense(boolean, None)
-        return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
+        return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A))
 
     @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +147,7 @@ class Adjacency:
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edge list in pieces, each edge once, with weights as `matrix` holds them."""
-        for (part,) in dtypes.chunks(self.ends[0].shape, _ARCS):
+        for (part,) in dtypes.chunks(self.ends[0], _ARCS):
             yield self._listed(s, target, part)
 
     def _listed(self, s: Semiring, target: np.dtype, part: slice) -> Edges:

@@ -38,7 +38,7 @@ def finite_entries(A: Array, nulls: Nulls = None) -> Array:
     """
     if A.dtype.kind == "b":
         return A
-    parts = list(dtypes.chunks(A.shape))
+    parts = list(dtypes.chunks(A))
     ends = _infinities(A.dtype)
     if nulls is None and not any(off_diagonal(A, end) for end in ends):
         if off_diagonal(A, 0):
@@ -72,7 +72,7 @@ def unit_lengths(A: Array, s: Semiring, dtype: DType = None, nulls: Nulls = None
     device = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(mask.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
     out = module(A).full(A.shape, dtypes.zero(s, target), dtype=target)
-    for part in dtypes.chunks(A.shape):
+    for part in dtypes.chunks(A):
         out[part][mask[part]] = 1
     return out
 
@@ -99,7 +99,7 @@ def _infinities(dtype: np.dtype) -> tuple[float, ...]:
 
 def listed(A: Array, s: Semiring) -> Edges:
     """The edges of a matrix, on the host; counted first, to allocate exactly."""
-    zero, parts = dtypes.zero(s, A.dtype), list(dtypes.chunks(A.shape))
+    zero, parts = dtypes.zero(s, A.dtype), list(dtypes.chunks(A))
     counts = [int((A[part] != zero).sum()) for part in parts]
     total = sum(counts)
     memory.require(total * (16 + A.dtype.itemsize), where="Graph.edges", hint="Keep the matrix.")

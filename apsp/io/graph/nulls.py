@@ -48,6 +48,6 @@ def without_nulls(A: Array, source: Array, nulls: Nulls, s: Semiring, *, where: 
         device = "cpu" if isinstance(A, np.ndarray) else "cuda"
         memory.require(A.nbytes, device, where=where, hint="Use a smaller dtype.")
         A = module(A).array(A)
-    for part in dtypes.chunks(A.shape):  # avoids a mask as large as the array
+    for part in dtypes.chunks(A):  # avoids a mask as large as the array
         A[part][source[part] == nulls[0]] = dtypes.zero(s, A.dtype)
     return A

@@ -95,7 +95,7 @@ def refuse_in_matrix(D: Array, s: Semiring, *, where: str) -> None:
     """`refuse` for a closure (NumPy or CuPy) without labels."""
 
     def rows() -> Iterator[tuple[np.ndarray, Array]]:
-        for part in dtypes.chunks(D.shape):
+        for part in dtypes.chunks(D):
             yield np.arange(part[0].start, part[0].stop), D[part]
 
     def reach() -> Reach:

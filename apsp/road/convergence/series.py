@@ -113,7 +113,7 @@ def _check(D: Array, diagonal: np.ndarray, semiring: Semiring, decided: bool, at
     if decided:
         return
     if semiring.series == "real":  # I − A is an M-matrix iff its inverse is nonnegative
-        for part in dtypes.chunks(D.shape):
+        for part in dtypes.chunks(D):
             if bool((below := (D[part] < 0).any(axis=1)).any()):
                 vertex = part[0].start + int(below.argmax())
                 raise _error("elimination met a pivot above 1", vertex, at)

@@ -53,4 +53,5 @@ def refuse_saturated(
             return None
         return reached(D.rows(np.arange(n)), n, dtypes.zero(s, D.dtype))
 
-    refuse(D.rows(np.arange(n)), D.dtype, labels, reach, where=where)
+    block = None if D.device == "cpu" else 1 + dtypes.ON_GPU // n
+    refuse(D.rows(np.arange(n), block), D.dtype, labels, reach, where=where)

@@ -31,6 +31,9 @@ KERNELS = Path(__file__).parent
 #: C++17, __int128 for saturating 64-bit sums, subnormals preserved (no -ftz), and the report that `resources` parses.
 OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=-v")
 
+#: Bytes of static shared memory of a block that may take all other; blocks per multiprocessor in global memory.
+STATIC, RESIDENT = 1024, 4
+
 P = ParamSpec("P")
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
@@ -158,6 +161,15 @@ def allow_shared(function: Any, size: int) -> None:
 
     if size > 48 << 10:
         driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
+
+
+def rooms(function: Any, threads: int, size: int, most: int) -> tuple[int, Any, int]:
+    """Blocks that have `size` bytes each, at most `most`; device memory of these or None; bytes of shared memory."""
+    device = gpu.current()
+    shared = size if size <= gpu.most_shared(device) - STATIC else 0
+    allow_shared(function, shared)
+    blocks = min(most, (gpu.resident(function, threads, shared) if shared else RESIDENT) * gpu.multiprocessors(device))
+    return blocks, None if shared else gpu.memory(size * blocks), shared
 
 
 def counter(module: Any, name: str) -> int:

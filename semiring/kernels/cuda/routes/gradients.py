@@ -10,8 +10,8 @@ from ....host.types import Array
 from .. import compile, gpu
 from ..library import cupy
 
-#: Block size; blocks of `subtrees` per multiprocessor if sums are in global memory.
-THREADS, RESIDENT = 256, 4
+#: Block size.
+THREADS = 256
 #: Rows per thread of a column; tile side of products; most blocks along grid z.
 BAND, SIDE, MOST = 64, 64, 65535
 
@@ -21,15 +21,11 @@ def subtrees(P: Array, Q: Array, threads: int) -> Any:
     sums, n = cupy.empty(P.shape, Q.dtype), P.shape[-1]
     if not P.size:
         return sums
-    rows, size, device = P.size // n, 8 * (n + (n + 1) // 2), gpu.current()
-    function, fits = text.functions(Q.dtype)["subtrees"], size <= gpu.most_shared(device) - 1024
-    compile.allow_shared(function, size if fits else 0)
-    resident = gpu.resident(function, THREADS, size) if fits else RESIDENT
-    blocks = min(rows, resident * gpu.multiprocessors(device))
-    buffer = None if fits else gpu.memory(size * blocks)
+    rows, size, function = P.size // n, 8 * (n + (n + 1) // 2), text.functions(Q.dtype)["subtrees"]
+    blocks, buffer, shared = compile.rooms(function, THREADS, size, rows)
     P, Q = cupy.ascontiguousarray(P), cupy.ascontiguousarray(Q)
-    arguments = P.data.ptr, Q.data.ptr, np.int32(n), rows, buffer.ptr if buffer else 0, sums.data.ptr
-    function((blocks,), (THREADS,), arguments, size if fits else 0)
+    operands = P.data.ptr, Q.data.ptr, np.int32(n), rows, buffer.ptr if buffer else 0, sums.data.ptr
+    function((blocks,), (THREADS,), operands, shared)
     return sums
 
 

@@ -6,7 +6,7 @@
 using T = Algebra::T;
 using W = Algebra::W;
 
-constexpr int NONE = -9999, threads = 256;
+constexpr int NONE = -9999, most_threads = 1024;
 
 // ⊗-products of edges, and counts of edges.
 struct Weights {
@@ -24,58 +24,59 @@ struct Edges {
     static constexpr bool must_begin = true; // a path must begin at its source
 };
 
-// Start of a run of edges that ends here, and its value.
-template <class Value>
-struct alignas(sizeof(Value) > 4 ? 16 : 8) Known {
-    int from;
-    Value value;
-};
-
-// `buffer` holds 2 n per block. `wrong` ← the last row of P that is no tree, counted from 1.
+// Runs of edges that end at each vertex: values, and where they start, −1 for none, now and next. `buffer` has these of each
+// block, or is null, and shared memory has. `wrong` ← the last row of P that is no tree, counted from 1.
 template <class Count, class Edge, class Out>
-__device__ void walk(const int* P, int n, long long rows, Known<typename Count::Value>* buffer, Out* out, unsigned long long* wrong,
+__device__ void walk(const int* P, int n, long long rows, unsigned char* buffer, Out* out, unsigned long long* wrong,
                      const Edge& edge) {
+    using Value = typename Count::Value;
+    extern __shared__ __align__(16) unsigned char shared[];
+    const int threads = blockDim.x;
+    auto* const values = reinterpret_cast<Value*>(buffer ? buffer + 2ll * n * (sizeof(Value) + 4) * blockIdx.x : shared);
+    auto* const starts = reinterpret_cast<int*>(values + 2ll * n);
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
-        auto *now = buffer + 2ll * n * blockIdx.x, *next = now + n;
+        int now = 0;
         const int i = int(row % n);
         bool bad = false;
         for (int j = threadIdx.x; j < n; j += threads) {
             const int v = P[row * n + j];
-            if (j == i) now[j] = {i, Count::nothing()};
-            else if (v < 0 || v >= n) now[j] = {-1, Count::lost()}, bad |= v >= n;
-            else now[j] = {v, edge(row, v, j)};
+            const bool there = v >= 0 && v < n && j != i;
+            starts[j] = j == i ? i : there ? v : -1;
+            values[j] = j == i ? Count::nothing() : there ? edge(row - i, v, j) : Count::lost();
+            bad |= j != i && v >= n;
         }
         int more = 1;
         for (int reach = 1; more && reach < 4 * n && reach > 0; reach *= 2) {
             __syncthreads();
             bool mine = false;
             for (int j = threadIdx.x; j < n; j += threads) {
-                auto here = now[j];
-                if (here.from >= 0 && here.from != i) {
-                    const auto before = now[here.from];
-                    here = {before.from, before.from < 0 ? Count::lost() : Count::join(before.value, here.value)};
-                    bad |= Count::must_begin && before.from < 0;
-                    mine |= here.from >= 0 && here.from != i;
+                int from = starts[now + j];
+                Value value = values[now + j];
+                if (from >= 0 && from != i) {
+                    const int before = starts[now + from];
+                    value = before < 0 ? Count::lost() : Count::join(values[now + from], value);
+                    from = before;
+                    bad |= Count::must_begin && before < 0;
+                    mine |= before >= 0 && before != i;
                 }
-                next[j] = here;
+                starts[n - now + j] = from;
+                values[n - now + j] = value;
             }
             more = __syncthreads_or(mine);
-            auto* const swapped = now;
-            now = next;
-            next = swapped;
+            now = n - now;
         }
-        for (int j = threadIdx.x; j < n; j += threads) out[row * n + j] = Out(now[j].from == i ? now[j].value : Count::lost());
+        for (int j = threadIdx.x; j < n; j += threads) out[row * n + j] = Out(starts[now + j] == i ? values[now + j] : Count::lost());
         if (bad || more) atomicMax(wrong, (unsigned long long)row + 1);
         __syncthreads();
     }
 }
 
-extern "C" __global__ void __launch_bounds__(threads)
-    weigh(const int* P, const T* A, int n, long long rows, Known<W>* buffer, T* L, unsigned long long* wrong) {
-    walk<Weights>(P, n, rows, buffer, L, wrong, [&](long long row, int k, int j) { return W(A[(row - row % n + k) * n + j]); });
+extern "C" __global__ void __launch_bounds__(most_threads, 1)
+    weigh(const int* P, const T* A, int n, long long rows, unsigned char* buffer, T* L, unsigned long long* wrong) {
+    walk<Weights>(P, n, rows, buffer, L, wrong, [&](long long first, int k, int j) { return W(A[(first + k) * n + j]); });
 }
 
-extern "C" __global__ void __launch_bounds__(threads)
-    hops(const int* P, int n, long long rows, Known<int>* buffer, int* H, unsigned long long* wrong) {
+extern "C" __global__ void __launch_bounds__(most_threads, 1)
+    hops(const int* P, int n, long long rows, unsigned char* buffer, int* H, unsigned long long* wrong) {
     walk<Edges>(P, n, rows, buffer, H, wrong, [](long long, int, int) { return 1; });
 }

@@ -9,13 +9,11 @@ import numpy as np
 from ....algebra import catalog
 from ....algebra.records import Semiring
 from ....host.types import Array
-from .. import algebra, compile, gpu
+from .. import algebra, compile
 from ..library import cupy
 
-#: Block size; blocks per multiprocessor.
-THREADS, RESIDENT = 256, 4
-#: Buffers of values and pointers (of equal size).
-_COPIES = 2
+#: Block size; of blocks of so many bytes and more.
+THREADS, WIDE, MUCH = 256, 1024, 28 << 10
 
 
 def lengths(semiring: Semiring, P: Array, A: Array) -> tuple[Any, int]:
@@ -39,13 +37,11 @@ def text(semiring: Semiring, dtype: np.dtype) -> str:
 def _walk(semiring: Semiring, P: Array, out: Array, *edges: Any) -> tuple[Any, int]:
     if not P.size:
         return out, -1
-    P = cupy.ascontiguousarray(P)
-    n = P.shape[-1]
-    rows = P.size // n
-    blocks = min(rows, RESIDENT * gpu.multiprocessors(gpu.current()))
-    each = 2 * max(4, out.dtype.itemsize)
-    buffer, wrong = gpu.memory(_COPIES * n * each * blocks), cupy.zeros(1, np.uint64)
-    arguments = P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, buffer.ptr, out.data.ptr, wrong.data.ptr
+    P, wrong = cupy.ascontiguousarray(P), cupy.zeros(1, np.uint64)
+    n, size = P.shape[-1], 2 * P.shape[-1] * (4 + max(4, out.dtype.itemsize))  # starts and values, now and next
+    rows, threads = P.size // n, WIDE if size >= MUCH else THREADS
     function = text.functions(semiring, out.dtype)["weigh" if edges else "hops"]
-    function((blocks,), (THREADS,), arguments)
+    blocks, buffer, shared = compile.rooms(function, threads, size, rows)
+    place, ends = buffer.ptr if buffer else 0, (out.data.ptr, wrong.data.ptr)
+    function((blocks,), (threads,), (P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, place, *ends), shared)
     return out, int(wrong.get()[0]) - 1
