@@ -44,6 +44,14 @@ MUTANTS = [
         "A vertex that comes nearer stays where it is in the heap.",
     ),
     Mutant(
+        "heap-rows-of-the-first-call",
+        "semiring/sparse/dijkstra.py",
+        "first = ends[row - 1] if row else 0",
+        "first = 0",
+        "tests/test_dijkstra.py::test_distances_are_those_of_a_loop",
+        "Sources of a second call are those of the first.",
+    ),
+    Mutant(
         "heap-source",
         "semiring/kernels/cpu/sparse/dijkstra.py",
         "total, hole, N[u].source",
