@@ -213,7 +213,8 @@ def gather_column(
 ) -> bool | None:
     """y ← A ⊗ x; None if an index or a start, int32 or int64, is out of range or order.
 
-    Else with `looks` whether A's entries are finite floats, which are read a second time for it.
+    Else with `looks` whether A's entries are finite floats, which are read a second time for it; of real sums those
+    of y, which no other entries leave finite.
     """
     count, kind = threads_of(threads, where), choose(s, A.data.dtype, False)
     column = machine_code(entries.gather_column, kind, f"l{_letter(A.indices)}iiiibii").call
@@ -225,7 +226,8 @@ def gather_column(
         if not column(kind.code, A.starts, A.indices, of_a, of_x, columns, of_y, mirrored, start, stop):
             seen.append(None)
         elif looks:
-            seen.append(finite(A.data, A.starts[start], A.starts[stop]))
+            real = s.add.ufunc is np.add and s.mul.ufunc is np.multiply
+            seen.append(finite(y, start, stop) if real else finite(A.data, A.starts[start], A.starts[stop]))
 
     run(compute, cuts(A.starts, count, parts=2), count)
     return None if None in seen else looks and all(seen)
