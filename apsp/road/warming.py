@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 
 def _closure(semiring: str, dtype: str) -> None:
-    """Matrices of one and several blocks, with and without negative entries, small batches, and products."""
+    """Matrices of one and several blocks, with and without negative entries, of equal ones; small batches, products."""
     from semiring.algebra import dtypes
     from semiring.dense.linalg import matmul
     from semiring.dense.random import random_matrix
@@ -49,6 +49,9 @@ def _closure(semiring: str, dtype: str) -> None:
         closure(A, s)
         if s.lengths:
             closure(np.where(A == dtypes.zero(s, A.dtype), A, -A), s)
+    if s.lengths:
+        several = np.random.default_rng(3).random((1200, 1200)) < 0.3
+        closure(np.where(several, np.sign(A[0, -1]), dtypes.zero(s, A.dtype)), s, null_value=None)
     closure(np.stack([A[:4, :4]] * 2), s)
 
 
