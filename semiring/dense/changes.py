@@ -112,11 +112,15 @@ class _Table:
         new, record = list(self.changes.values()), dtypes.SCALARS[self.D.dtype]
         if not (record.integer and self.s.mul.saturating):
             return True
-        best = self.D.min() if self.s.add.selects == "least" else self.D.max()
-        if not any(self._beats(x, dtypes.one(self.s, self.D.dtype)) for x in (best.item(), *new)):
+        if not any(map(self._any_beats_one, (self.D, np.array(new, self.D.dtype)))):
             return True
         weights = self.A, np.array(new, self.D.dtype)
         return self.n * max(map(dtypes.largest_finite, weights)) < record.high
+
+    def _any_beats_one(self, entries: Array) -> bool:
+        """Whether an entry beats `one`, so that a walk may come back from a sum that saturates."""
+        best = entries.min() if self.s.add.selects == "least" else entries.max()
+        return bool(self._beats(best.item(), dtypes.one(self.s, self.D.dtype)))
 
     def _leaves(self, longest: float) -> bool:
         """Whether a sum might leave the integers."""
@@ -140,7 +144,7 @@ class _Table:
         if not self._spend(self.arc[0]) or self._leaves(_longest(lines)):
             return False
         # Lines without a zero join all vertices by way of the arc, by sums that do not saturate.
-        if any((x == self.zero).any() for x in lines) and not self._complete:
+        if any((x == self.zero).any() for x in lines) and any(map(self._any_beats_one, lines)) and not self._complete:
             return False
         found = self.write(self._arc(u, v, w).gain)
         self.found += found
@@ -153,8 +157,6 @@ class _Table:
         margin = self.slack * (abs(d) if self.relative else 2 * self.far + abs(w))
         if u == v or (self._beats(d, w) and not abs(w - d) <= margin) or d == self.zero:
             return True  # no best walk leads over it
-        if not self._complete:
-            return False
         pairs = int((D[:, u] != 0).sum()) * int((D[v] != 0).sum()) if self.s.boolean else 0
         if not self._spend(self.arc[1]) or pairs > self.left:
             return False
@@ -170,7 +172,8 @@ class _Table:
         if not self._spend(cost) or not fits(arc.workspace, self.device):
             return False
         bound = arc.repair(partial(_part, A, old))
-        if bound is None or self._leaves(bound):
+        # Vertices with negative lengths to or from the arc are among those looked at.
+        if bound is None or self._leaves(bound) or not (arc.lengths or self._complete):
             return False
         self.write(arc.settle)
         self.found += arc.changed

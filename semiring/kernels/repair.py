@@ -19,8 +19,9 @@ class Repair(ABC):
     """An arc (u, v) of weight w in the closure D, C-contiguous.
 
     `affected` lists the `rows` and `cols` of entries that may lead over it; `keep` counts those `found`, `repair` those
-    `changed`. Of them `block` are computed together; `pivot` vertices may be in both. `verbs` are for any numbers, and
-    for lengths ≥ 0; `beside` the bytes that products take, per entry of edges.
+    `changed`, and tells whether all that it adds are `lengths` ≥ 0. Of them `block` are computed together; `pivot`
+    vertices may be in both. `verbs` are for any numbers, and for lengths; `beside` the bytes that products take, per
+    entry of edges.
     """
 
     D: Array
@@ -32,6 +33,7 @@ class Repair(ABC):
     pivot: float
     found: int
     changed: int
+    lengths: bool
     beside: float = 0
 
     @abstractmethod
@@ -40,7 +42,7 @@ class Repair(ABC):
 
     @abstractmethod
     def look(self, X: Array) -> Any:
-        """A record of the matrix X: `longest` of integers, the largest |entry|, or more; what `times` needs."""
+        """A record of the matrix X: of integers `longest`, the largest |entry| or more, and if they are `lengths`."""
 
     @abstractmethod
     def times(self, A: Any, B: Any) -> Array:
@@ -83,14 +85,14 @@ class Repair(ABC):
         if len(near) < n:
             edges = edges.take(near, axis=int(not by_rows))
         steps, sums, self.blocks, self.changed = (self.look(edges), self.look(K)), 0.0, [], 0
-        block = int(min(self.block, len(lines)))
+        block, self.lengths = int(min(self.block, len(lines))), all(step.lengths for step in steps)
         for first in range(0, len(lines), block):
             chosen = lines[first : first + block]
             rows, cols = (chosen, near) if by_rows else (near, chosen)
             X = self.keep(rows, cols, np.full_like(self.D, self.zero, shape=(len(rows), len(cols))))
             for step in steps:
                 seen = self.look(X)
-                sums = max(sums, seen.longest)
+                sums, self.lengths = max(sums, seen.longest), self.lengths and seen.lengths
                 X = self.times(seen, step) if by_rows else self.times(step, seen)
             rows, cols = (chosen, others) if by_rows else (others, chosen)
             self.blocks.append((rows, cols, self.keep(rows, cols, X)))

@@ -1165,7 +1165,7 @@ MUTANTS = [
     Mutant(
         "updates-better-beside-saturated-sums",
         "semiring/dense/changes.py",
-        " for x in lines) and not self._complete:",
+        " for x in lines) and any(map(self._any_beats_one, lines)) and not self._complete:",
         " for x in lines) and False:",
         "tests/test_updates.py::test_integers_of_both_signs_that_saturate_are_closed_anew",
         "A better edge misses pairs by way of an infinity that stands for a sum too large.",
@@ -1173,8 +1173,8 @@ MUTANTS = [
     Mutant(
         "updates-worse-beside-saturated-sums",
         "semiring/dense/changes.py",
-        "        if not self._complete:\n            return False\n        pairs",
-        "        pairs",
+        " or not (arc.lengths or self._complete):",
+        ":",
         "tests/test_updates.py::test_integers_of_both_signs_that_saturate_are_closed_anew",
         "A worse edge leaves distances by way of an infinity that stands for a sum too large.",
     ),

@@ -190,7 +190,7 @@ class Arc(Repair):
             self._code(from_edges)(*A.listed(self.zero), B.X, C)
         else:
             whole = 4 * len(used) > 3 * len(B.X)
-            verbs = self.verbs[min(A.least, B.least) >= 0]
+            verbs = self.verbs[A.lengths and B.lengths]
             verbs.matmul(C, A.X if whole else A.X[:, used], B.X if whole else B.X[used])
         return C
 
@@ -205,8 +205,8 @@ class _Seen:
 
     def __init__(self, X: np.ndarray, look: Any) -> None:
         self.X, self.lines = X, tuple(np.empty(length, bool) for length in X.shape)
-        self.count, self.least, greatest = look(X, *self.lines)
-        self.longest = float(max(-self.least, greatest)) if SCALARS[X.dtype].integer else 0.0
+        self.count, least, greatest = look(X, *self.lines)
+        self.longest, self.lengths = float(max(-least, greatest)) if SCALARS[X.dtype].integer else 0.0, least >= 0
         self._listed: tuple[np.ndarray, ...] = ()
 
     def listed(self, zero: Scalar) -> tuple[np.ndarray, ...]:
