@@ -45,7 +45,6 @@ def _walk(semiring: Semiring, P: Array, out: Array, *edges: Any) -> tuple[Any, i
     blocks = min(rows, RESIDENT * gpu.multiprocessors(gpu.current()))
     each = 2 * max(4, out.dtype.itemsize)
     buffer, wrong = gpu.memory(_COPIES * n * each * blocks), cupy.zeros(1, np.uint64)
-    arguments = P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, buffer.ptr, out.data.ptr, wrong.data.ptr
     function = text.functions(semiring, out.dtype)["weigh" if edges else "hops"]
-    function((blocks,), (THREADS,), arguments)
+    function((blocks,), (THREADS,), (P, *edges, np.int32(n), rows, buffer.ptr, out, wrong))
     return out, int(wrong.get()[0]) - 1
