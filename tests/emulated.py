@@ -222,6 +222,7 @@ class Function:
 
     def __call__(self, grid, block, args, shared_mem=0, *, enable_cooperative_groups=False, first=0):
         """`first`: of the blocks, the one before which none runs."""
+        args = [x.data.ptr if isinstance(x, np.ndarray) else x for x in args]
         held = [TYPES[type(x)](x.item()) if type(x) in TYPES else ctypes.c_longlong(int(x)) for x in args]
         given = (ctypes.c_void_p * len(held))(*map(ctypes.addressof, held))
         Function.launches += 1

@@ -426,8 +426,8 @@ MUTANTS = [
     Mutant(
         "sweep-mirrored",
         "semiring/kernels/cpu/sparse/strips.py",
-        "return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))",
-        "return times(kind, load(kind, x), load(kind, panel))",
+        "v.swapped = mirrored",
+        "v.swapped = None",
         "tests/test_sparse.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
         "Columns are swept with the operands of ⊗ in the wrong order.",
     ),
@@ -506,8 +506,8 @@ MUTANTS = [
     Mutant(
         "hubs-mirrored",
         "semiring/kernels/cpu/sparse/hubs.py",
-        "value = plus(kind, value, times(kind, p, x) if mirrored else times(kind, x, p))",
-        "value = plus(kind, value, times(kind, x, p))",
+        "dispatch(builder, kind, mirrored, _emit_combine",
+        "dispatch(builder, kind, builder.not_(mirrored), _emit_combine",
         "tests/test_sparse.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
         "Labels are made with the operands of ⊗ in the wrong order.",
     ),

@@ -11,10 +11,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import njit
 
 from ...algebra.records import Op
 from ...host.errors import DivergenceError, DTypeError, star_without_value
+from .annotations import Builder, Value
 from .kinds import Kind, semiring_of
 
 
@@ -32,6 +34,18 @@ def times(kind: Kind) -> Callable[..., Any]:
     if not _saturates(kind, op):
         return lambda kind, a, b: f(a, b)
     return lambda kind, a, b: nil if a == nil or b == nil else f(a, b)
+
+
+def emit(builder: Builder, kind: Kind, function: Callable[..., Any], a: Value, b: Value) -> Value:
+    """A function of (kind, a, b) on vectors of one entry."""
+    scalar, boolean = kind.scalar, kind.record.boolean
+    x, y = (builder.extract_element(v, ir.IntType(32)(0)) for v in (a, b))
+    if boolean:
+        x, y = (builder.trunc(v, ir.IntType(1)) for v in (x, y))
+    given = ir.Constant(ir.IntType(8).as_pointer(), None), x, y
+    value = builder.compile_internal(function, scalar(kind, scalar, scalar), given)
+    value = builder.zext(value, kind.llvm) if boolean else value
+    return builder.insert_element(ir.Constant(a.type, ir.Undefined), value, ir.IntType(32)(0))
 
 
 def declared_star(kind: Kind) -> Any:

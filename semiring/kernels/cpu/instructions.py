@@ -24,7 +24,8 @@ _TYPES = {"Int": types.intp, "Word": types.uint64, "Flag": types.boolean, "None"
 def instruction(emit: Any = None, *, generic: Callable[[Any], Function] | None = None) -> Any:
     """Decorator: emit(builder, [kind], *operands) as an instruction, typed by its annotations.
 
-    Where the kind has no vector code, the function `generic(kind)` is compiled instead.
+    Where the kind has no vector code, the function `generic(kind)` is compiled instead; `builder.compile_internal`
+    emits calls of others.
     """
     if emit is None:
         return partial(instruction, generic=generic)
@@ -36,9 +37,15 @@ def instruction(emit: Any = None, *, generic: Callable[[Any], Function] | None =
         kind: Any = of[0] if known else None
 
         def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Any:
+            builder.compile_internal = partial(context.compile_internal, builder)
             if generic is not None and not kind.vector:
                 return context.compile_internal(builder, generic(kind), signature, args)
+            byte = "Entry" in (result, *operands) and kind.record.boolean  # in memory and in vectors
+            if byte:
+                args = [builder.zext(x, kind.llvm) if t == "Entry" else x for x, t in zip(args, operands, strict=True)]
             found = emit(builder, kind, *args[1:]) if known else emit(builder, *args)
+            if byte and result == "Entry":
+                found = builder.trunc(found, ir.IntType(1))
             return context.get_dummy_value() if found is None else found
 
         returns, *given = (kind.scalar if name == "Entry" else _TYPES[name] for name in (result, *operands[known:]))

@@ -6,6 +6,7 @@ Addresses and strides are in bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from . import generic, vectors
 from .annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from .instructions import Entry, Int, instruction
 from .kinds import Kind, left_size
-from .vectors import I32, I64, Vectors, emit, loop, multiply, scalar_zero, short_at
+from .vectors import I32, I64, Vectors, emit, entries, loop, multiply, scalar_zero, short_at
 
 #: Compile a function that others call; division by zero gives ∞ or NaN, as in NumPy, never an exception.
 kernel = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -142,61 +143,43 @@ def star(typing: Typing, kind: Kind, a: Type) -> Intrinsic:
     return kind.scalar(kind, kind.scalar), codegen
 
 
-@instruction(generic=lambda kind: _generic_row(kind))
+@instruction
 def row(builder: Builder, kind: Kind, count: Int, c: Int, a: Entry, r: Int) -> None:
     """C[j] ← C[j] ⊕ a ⊗ R[j] for `count` contiguous entries."""
-    vectors = builder.sdiv(count, I64(kind.lanes))
-    rest = builder.mul(vectors, I64(kind.lanes))
-    for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
-        v = Vectors(builder, kind, lanes=lanes)
-        factor = v.splat(a)
-        with loop(builder, start, stop) as j:
-            offset = builder.mul(j, I64(lanes * kind.itemsize))
-            here = builder.add(c, offset)
-            v.store(v.step(v.load(here), factor, v.load(builder.add(r, offset))), here)
+    for v, (here, there) in entries(builder, kind, count, c, r):
+        v.store(v.step(v.load(here), v.splat(a), v.load(there)), here)
 
 
-@instruction(generic=lambda kind: _clear_generic)
+@instruction
 def clear(builder: Builder, kind: Kind, count: Int, target: Int) -> None:
     """`count` entries ← 0; vector code rounds up to full vectors."""
     v = Vectors(builder, kind)
-    with loop(builder, I64(0), _in_vectors(builder, kind, count)) as j:
-        v.store(v.zero(), builder.add(target, builder.mul(j, I64(kind.tile.width))))
+    for offset in _full(v, count):
+        v.store(v.zero(), builder.add(target, offset))
 
 
 @instruction
 def copy_vectors(builder: Builder, kind: Kind, count: Int, source: Int, target: Int) -> None:
     """Copy `count` entries, rounded up to full vectors."""
-    v = Vectors(builder, kind)
-    with loop(builder, I64(0), _in_vectors(builder, kind, count)) as j:
-        offset = builder.mul(j, I64(kind.tile.width))
-        v.store(v.load(builder.add(source, offset)), builder.add(target, offset))
+    _copy(Vectors(builder, kind), count, source, target)
 
 
-@intrinsic
-def copy(typing: Typing, kind: Kind, count: Type, source: Type, target: Type) -> Intrinsic:
+@instruction
+def copy(builder: Builder, kind: Kind, count: Int, source: Int, target: Int) -> None:
     """`copy_vectors`, or entry by entry without vector code."""
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        def scalars(kind: Kind, count: int, source: int, target: int) -> None:
-            for j in range(count):
-                store(kind, target + j * itemsize(kind), load(kind, source + j * itemsize(kind)))
-
-        def vectors(kind: Kind, count: int, source: int, target: int) -> None:
-            copy_vectors(kind, count, source, target)
-
-        return context.compile_internal(builder, vectors if kind.vector else scalars, signature, args)
-
-    return types.none(kind, types.intp, types.intp, types.intp), codegen
+    _copy(Vectors(builder, kind, lanes=kind.lanes if kind.vector else 1), count, source, target)
 
 
-def _in_vectors(builder: Builder, kind: Kind, count: Value) -> Value:
-    return builder.sdiv(builder.add(count, I64(kind.lanes - 1)), I64(kind.lanes))
+def _copy(v: Vectors, count: Value, source: Value, target: Value) -> None:
+    for offset in _full(v, count):
+        v.store(v.load(v.builder.add(source, offset)), v.builder.add(target, offset))
 
 
-def _clear_generic(kind: Kind, count: int, target: int) -> None:
-    for j in range(count):
-        store(kind, target + j * itemsize(kind), zero(kind))
+def _full(v: Vectors, count: Value) -> Iterator[Value]:
+    """Loop over full vectors of `count` entries or more: yields their offsets."""
+    builder, lanes = v.builder, v.plain.count
+    with loop(builder, I64(0), builder.sdiv(builder.add(count, I64(lanes - 1)), I64(lanes))) as j:
+        yield builder.mul(j, I64(lanes * v.kind.itemsize))
 
 
 @intrinsic
@@ -289,13 +272,3 @@ def jump(typing: Typing, address: Type, arguments: Any) -> Intrinsic:
     """`call` without a kind: all arguments are 64-bit integers or booleans."""
     parameter_types = [types.boolean if unliteral(t) == types.boolean else types.intp for t in arguments.types]
     return types.none(types.intp, arguments), _by_address(types.voidptr, arguments, parameter_types)
-
-
-def _generic_row(kind: Kind) -> Function:
-    size = kind.itemsize
-
-    def scalars(kind: Kind, count: int, c: int, a: Any, r: int) -> None:
-        for j in range(count):
-            store(kind, c + j * size, plus(kind, load(kind, c + j * size), times(kind, a, load(kind, r + j * size))))
-
-    return scalars

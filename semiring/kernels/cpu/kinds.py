@@ -99,11 +99,12 @@ class Kind(types.Type):
 
     @property
     def lanes(self) -> int:
-        return self.tile.width // self.itemsize
+        """Entries per vector; 1 if the operations are functions."""
+        return self.tile.width // self.itemsize if self.vector or not self.label else 1
 
     @property
     def columns(self) -> int:
-        return self.tile.vectors * self.lanes
+        return self.tile.vectors * self.tile.width // self.itemsize
 
     @property
     def scalar(self) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from . import generic
 from .annotations import Builder, Value
 from .kinds import Kind
 from .logarithm import logaddexp
@@ -129,12 +130,30 @@ def across(builder: Builder, code: str, value: Value) -> Value:
     return builder.extract_element(value, I32(0))
 
 
+def lanes_of(builder: Builder, kind: Kind, count: Value) -> list[tuple[int, Value, Value]]:
+    """Loops over `count` entries, vectors then scalars: lanes, start and stop."""
+    vectors = builder.sdiv(count, I64(kind.lanes))
+    loops = [(kind.lanes, I64(0), vectors), (1, builder.mul(vectors, I64(kind.lanes)), count)]
+    return loops if kind.lanes > 1 else loops[:1]
+
+
+def entries(builder: Builder, kind: Kind, count: Value, *addresses: Value) -> Iterator[tuple[Vectors, list[Value]]]:
+    """Loops over contiguous entries, vectors then scalars: yields (vectors, addresses)."""
+    for lanes, start, stop in lanes_of(builder, kind, count):
+        with loop(builder, start, stop) as j:
+            offset = builder.mul(j, I64(lanes * kind.itemsize))
+            yield Vectors(builder, kind, lanes=lanes), [builder.add(address, offset) for address in addresses]
+
+
 class Vectors:
     """Vectors of a kind's entries or images: load, store, splat and the semiring's step.
 
     The image of an entry is its stand-in in the micro-kernel: a float without negative zero, whose bit pattern sorts
     wrongly, and, if the kind is "sorted", the integer of the same order.
     """
+
+    #: Whether operands of a ⊗ that is a function are swapped.
+    swapped: Value | None = None
 
     def __init__(self, builder: Builder, kind: Kind, *, image: bool = False, lanes: int | None = None) -> None:
         self.builder, self.kind = builder, kind
@@ -169,7 +188,7 @@ class Vectors:
         return self.builder.bitcast(twice, self.type)
 
     def zero(self) -> Value:
-        value = self.kind.zero
+        value = int(self.kind.zero) if self.kind.record.boolean else self.kind.zero
         if self.sorted:
             bits = np.dtype(self.kind.dtype).type(value + 0.0).view(f"i{self.kind.itemsize}").item()
             value = bits ^ (2 ** (8 * self.kind.itemsize - 1) - 1) if bits < 0 else bits
@@ -182,7 +201,26 @@ class Vectors:
             return self.builder.call(fused, [a, b, c])
         if self.mul == "saturate":
             return self._saturating_step(c, a, b)
+        if not self.add:
+            return self.plus(c, self.times(a, b))
         return emit(self.builder, self.add, emit(self.builder, self.mul, a, b), c)
+
+    def plus(self, x: Value, y: Value) -> Value:
+        if self.add:
+            return emit(self.builder, self.add, x, y)
+        return generic.emit(self.builder, self.kind, generic.plus(self.kind), x, y)
+
+    def product(self, a: Value, b: Value) -> Value:
+        """a ⊗ b."""
+        return multiply(self.builder, self.mul, a, b, self.zero()) if self.add else self.times(a, b)
+
+    def times(self, a: Value, b: Value) -> Value:
+        """a ⊗ b, neither 0."""
+        if self.add:
+            return emit(self.builder, self.mul, a, b)
+        if self.swapped is not None:
+            a, b = self.builder.select(self.swapped, b, a), self.builder.select(self.swapped, a, b)
+        return generic.emit(self.builder, self.kind, generic.times(self.kind), a, b)
 
     def _saturating_step(self, c: Value, a: Value, b: Value) -> Value:
         """c ⊕ clamp(a + b), or c where a or b is 0.

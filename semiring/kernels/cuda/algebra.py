@@ -103,6 +103,12 @@ def _operation(name: str, op: Op, dtype: np.dtype, *, absorbing: bool = False) -
     static __device__ W {name}(W x, W y) {{ return {absorbed}clamp<{memory}>(wide_{name}(x, y)); }}"""
 
 
+def constants(**values: float) -> str:
+    """C++ constants: bool, int or double."""
+    kinds = {bool: "bool", int: "int", float: "double"}
+    return "".join(f"constexpr {kinds[type(x)]} {name} = {repr(x).lower()};\n" for name, x in values.items())
+
+
 def _literal(value: Any, register: str) -> str:
     if isinstance(value, np.floating):
         if math.isinf(value):

@@ -9,7 +9,6 @@ digits that a has.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from llvmlite import ir
 from numba.core import cgutils
@@ -19,7 +18,7 @@ from ..instructions import Flag, Int, instruction
 from ..intrinsics import itemsize, kernel, load, store_index
 from ..kinds import Kind
 from ..logarithm import Functions
-from ..vectors import I64, Vectors, loop
+from ..vectors import entries
 
 #: log₂ of the greatest closure entry, by float width in bits.
 _HIGH = {32: 10, 64: 200}
@@ -34,18 +33,9 @@ def any_lane(builder: Builder, mask: Value) -> Value:
     return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
 
 
-def _entries(builder: Builder, kind: Kind, count: Value, x: Value) -> Iterator[tuple[Vectors, Value]]:
-    """Loops over contiguous entries, vectors then scalars: yields (vectors, address)."""
-    vectors = builder.sdiv(count, I64(kind.lanes))
-    rest = builder.mul(vectors, I64(kind.lanes))
-    for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
-        with loop(builder, start, stop) as j:
-            yield Vectors(builder, kind, lanes=lanes), builder.add(x, builder.mul(j, I64(lanes * kind.itemsize)))
-
-
 @instruction
 def _exponentiate(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
-    for v, here in _entries(builder, kind, count, x):
+    for v, (here,) in entries(builder, kind, count, x):
         f, entry = Functions(builder, v.type), v.load(here)
         least, most = f.constant(f.form.smallest), f.constant(-f.form.smallest)
         below, above = builder.fcmp_ordered("<", entry, least), builder.fcmp_ordered(">", entry, most)
@@ -56,7 +46,7 @@ def _exponentiate(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
 
 @instruction
 def _take_logarithms(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
-    for v, here in _entries(builder, kind, count, x):
+    for v, (here,) in entries(builder, kind, count, x):
         f = Functions(builder, v.type)
         v.store(builder.fadd(*f.logarithm(v.load(here))), here)
 
@@ -65,7 +55,7 @@ def _take_logarithms(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
 def _exact(builder: Builder, kind: Kind, n: Int, x: Int) -> Flag:
     """Whether all n² entries lie within the bounds above."""
     count, outside = builder.mul(n, n), cgutils.alloca_once_value(builder, ir.IntType(1)(0))
-    for v, here in _entries(builder, kind, count, x):
+    for v, (here,) in entries(builder, kind, count, x):
         f, entry = Functions(builder, v.type), v.load(here)
         high, element = _HIGH[f.form.bits], v.plain.element
         least = element(math.ldexp(1.0, 2 * high + f.form.mantissa + 2 - f.form.bias))

@@ -17,20 +17,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import cgutils
 
 from ....algebra import catalog
 from ....algebra.records import Semiring
 from ....host.compiling import Missing
 from ...contract import Backend, by_halves
-from ..annotations import Builder, Context, Intrinsic, Signature, Typing, Value, Values
+from ..annotations import Builder, Values
 from ..code import machine_code
+from ..instructions import Int, instruction
 from ..intrinsics import kernel
 from ..kinds import Kind, choose
 from ..logarithm import Functions
 from ..pool import run
-from ..vectors import I64, Vectors, across, emit, loop
+from ..vectors import I64, Vectors, across, emit, lanes_of, loop
 from .backend import WORKSPACE, CpuBackend, _layout, _parts
 from .exponentials import any_lane, exponentials, logarithms
 
@@ -45,10 +45,6 @@ BATCH = 1 << 18
 #: By float width: exponentials below 2^−cut are 0; others are scaled by 2^scale, so that products of two, and sums of
 #: 2²⁴ of them, stay normal numbers.
 _CUT, _SCALE = {32: 100, 64: 900}, {32: 50, 64: 450}
-
-
-def _integers(count: int) -> Any:
-    return types.StarArgTuple((types.intp,) * count)  # type: ignore[attr-defined] # which numba declares at run time
 
 
 def _scale(builder: Builder, kind: Kind, rows: bool, args: Values) -> None:
@@ -92,22 +88,18 @@ def _scale(builder: Builder, kind: Kind, rows: bool, args: Values) -> None:
             v.store(loss, builder.add(losses, offset))
 
 
-@intrinsic
-def _scale_rows(typing: Typing, kind: Kind, *args: Any) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _scale(builder, kind, True, cgutils.unpack_tuple(builder, args[1]))
-        return context.get_dummy_value()
-
-    return types.none(kind, _integers(7)), codegen
+@instruction
+def _scale_rows(
+    builder: Builder, kind: Kind, m: Int, count: Int, x: Int, line: Int, step: Int, peaks: Int, losses: Int
+) -> None:
+    _scale(builder, kind, True, (m, count, x, line, step, peaks, losses))
 
 
-@intrinsic
-def _scale_columns(typing: Typing, kind: Kind, *args: Any) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        _scale(builder, kind, False, cgutils.unpack_tuple(builder, args[1]))
-        return context.get_dummy_value()
-
-    return types.none(kind, _integers(7)), codegen
+@instruction
+def _scale_columns(
+    builder: Builder, kind: Kind, m: Int, count: Int, x: Int, line: Int, step: Int, peaks: Int, losses: Int
+) -> None:
+    _scale(builder, kind, False, (m, count, x, line, step, peaks, losses))
 
 
 def _again(v: Vectors, f: Functions, depth: Any, a: Any, a_col: Any, b: Any, b_row: Any) -> Any:
@@ -137,49 +129,43 @@ def _again(v: Vectors, f: Functions, depth: Any, a: Any, a_col: Any, b: Any, b_r
     return builder.select(finite, f.sum(peak, *f.logarithm(builder.load(total))), peak)
 
 
-@intrinsic
-def _unscale(typing: Typing, kind: Kind, *args: Any) -> Intrinsic:
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        (
-            m, n, depth, s, s_row, r, r_lost, c, c_lost, a, a_row, a_col, b, b_row, out, out_row, fresh,
-        ) = cgutils.unpack_tuple(builder, args[1])  # fmt: skip
-        vectors = builder.sdiv(n, I64(kind.lanes))
-        rest = builder.mul(vectors, I64(kind.lanes))
-        size = I64(kind.itemsize)
-        for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, n)):
-            v = Vectors(builder, kind, lanes=lanes)
-            f = Functions(builder, v.type)
-            bits = f.form.bits
-            value_at = cgutils.alloca_once(builder, v.type)
-            # The loss is then below half a unit in the last place of the sum.
-            safe = math.ldexp(1.0, 2 * _SCALE[bits] - _CUT[bits] + f.form.mantissa + 2)
-            bound = v.splat(builder.fmul(builder.sitofp(depth, v.type.element), v.type.element(safe)))
-            with loop(builder, I64(0), m) as i:
-                own = builder.mul(i, size)
-                peak, loss = (v.splat(v.load(builder.add(x, own), type=v.type.element)) for x in (r, r_lost))
-                with loop(builder, start, stop) as j:
-                    offset = builder.mul(j, I64(lanes * kind.itemsize))
-                    total = v.load(builder.add(builder.add(s, builder.mul(i, s_row)), offset))
-                    column = v.load(builder.add(c, offset))
-                    builder.store(f.sum(peak, column, *f.logarithm(total, 2 * _SCALE[bits])), value_at)
-                    lost = builder.fadd(loss, v.load(builder.add(c_lost, offset)))
-                    doubtful = builder.and_(
-                        builder.fcmp_unordered("<", total, bound), builder.fcmp_ordered(">", lost, f.constant(0.0))
-                    )
-                    with builder.if_then(any_lane(builder, doubtful), likely=False):
-                        row = builder.add(a, builder.mul(i, a_row))
-                        builder.store(_again(v, f, depth, row, a_col, builder.add(b, offset), b_row), value_at)
-                    here = builder.add(builder.add(out, builder.mul(i, out_row)), offset)
-                    value, old = builder.load(value_at), v.load(here)
-                    fresh_value = builder.icmp_signed("!=", fresh, I64(0))
-                    with builder.if_else(fresh_value) as (then, otherwise):
-                        with then:
-                            v.store(value, here)
-                        with otherwise:
-                            v.store(emit(builder, kind.add, old, value), here)
-        return context.get_dummy_value()
-
-    return types.none(kind, _integers(17)), codegen
+@instruction
+def _unscale(
+    builder: Builder, kind: Kind, m: Int, n: Int, depth: Int, s: Int, s_row: Int, r: Int, r_lost: Int, c: Int,
+    c_lost: Int, a: Int, a_row: Int, a_col: Int, b: Int, b_row: Int, out: Int, out_row: Int, fresh: Int,
+) -> None:  # fmt: skip
+    size = I64(kind.itemsize)
+    for lanes, start, stop in lanes_of(builder, kind, n):
+        v = Vectors(builder, kind, lanes=lanes)
+        f = Functions(builder, v.type)
+        bits = f.form.bits
+        value_at = cgutils.alloca_once(builder, v.type)
+        # The loss is then below half a unit in the last place of the sum.
+        safe = math.ldexp(1.0, 2 * _SCALE[bits] - _CUT[bits] + f.form.mantissa + 2)
+        bound = v.splat(builder.fmul(builder.sitofp(depth, v.type.element), v.type.element(safe)))
+        with loop(builder, I64(0), m) as i:
+            own = builder.mul(i, size)
+            peak, loss = (v.splat(v.load(builder.add(x, own), type=v.type.element)) for x in (r, r_lost))
+            with loop(builder, start, stop) as j:
+                offset = builder.mul(j, I64(lanes * kind.itemsize))
+                total = v.load(builder.add(builder.add(s, builder.mul(i, s_row)), offset))
+                column = v.load(builder.add(c, offset))
+                builder.store(f.sum(peak, column, *f.logarithm(total, 2 * _SCALE[bits])), value_at)
+                lost = builder.fadd(loss, v.load(builder.add(c_lost, offset)))
+                doubtful = builder.and_(
+                    builder.fcmp_unordered("<", total, bound), builder.fcmp_ordered(">", lost, f.constant(0.0))
+                )
+                with builder.if_then(any_lane(builder, doubtful), likely=False):
+                    row = builder.add(a, builder.mul(i, a_row))
+                    builder.store(_again(v, f, depth, row, a_col, builder.add(b, offset), b_row), value_at)
+                here = builder.add(builder.add(out, builder.mul(i, out_row)), offset)
+                value, old = builder.load(value_at), v.load(here)
+                fresh_value = builder.icmp_signed("!=", fresh, I64(0))
+                with builder.if_else(fresh_value) as (then, otherwise):
+                    with then:
+                        v.store(value, here)
+                    with otherwise:
+                        v.store(emit(builder, kind.add, old, value), here)
 
 
 @kernel

@@ -6,15 +6,11 @@ changed it. `refine` then finds k within the group.
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from ....host.types import Function
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from ..instructions import Int, instruction
+from ..annotations import Builder, Value
+from ..instructions import Entry, Int, instruction
 from ..intrinsics import (
     itemsize,
     jump,
@@ -31,14 +27,14 @@ from ..intrinsics import (
     times,
 )
 from ..kinds import Kind, imaged, left_size
-from ..vectors import I32, I64, Vectors, compare, emit, multiply, opaque, splat
+from ..vectors import I32, I64, Vectors, compare, emit, opaque, splat
 from .gemm import DEPTH
 
 
-@intrinsic
-def group_depth(typing: Typing, kind: Kind) -> Intrinsic:
+@instruction
+def group_depth(builder: Builder, kind: Kind) -> Int:
     """Unroll factor along k of the witness product, a constant."""
-    return types.intp(kind), lambda context, builder, signature, args: I64(kind.group)
+    return I64(kind.group)
 
 
 @instruction(generic=lambda kind: _generic_tile_with_witness(kind))
@@ -112,26 +108,18 @@ def tile_with_witness(
         builder.store(opaque(builder, changed), pointer).align = 4
 
 
-@intrinsic
-def first_attaining(typing: Typing, kind: Kind, x: Type, y: Type, best: Type) -> Intrinsic:
+@instruction
+def first_attaining(builder: Builder, kind: Kind, x: Int, y: Int, best: Entry) -> Int:
     """The first e of a group with x[e] ⊗ y[e] = best, else the group's size."""
-
-    def scalars(kind: Kind, x: int, y: int, best: Any) -> int:
-        found = group_depth(kind)
-        for e in range(group_depth(kind) - 1, -1, -1):
-            k = e * itemsize(kind)
-            found = e if times(kind, load(kind, x + k), load(kind, y + k)) == best else found
-        return found
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, scalars, signature, args)
-        v, bits = Vectors(builder, kind, lanes=kind.group), ir.IntType(kind.group)
-        products = multiply(builder, kind.mul, v.load(args[1]), v.load(args[2]), v.zero())
-        equal = builder.bitcast(compare(builder, kind, "==", products, v.splat(args[3])), bits)
-        return builder.cttz(builder.zext(equal, I64), ir.IntType(1)(0))
-
-    return types.intp(kind, types.intp, types.intp, kind.scalar), codegen
+    lanes = kind.group if kind.vector else 1
+    v, found = Vectors(builder, kind, lanes=lanes), I64(kind.group)
+    for e in reversed(range(0, kind.group, lanes)):
+        products = v.product(*(v.load(address, e * kind.itemsize) for address in (x, y)))
+        equal = builder.bitcast(compare(builder, kind, "==", products, v.splat(best)), ir.IntType(lanes))
+        if kind.vector:
+            return builder.cttz(builder.zext(equal, I64), ir.IntType(1)(0))
+        found = builder.select(equal, I64(e), found)
+    return found
 
 
 def _differ(builder: Builder, x: Value, y: Value) -> Value:

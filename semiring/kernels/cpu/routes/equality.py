@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from ....host.types import Scalar
-from ..annotations import Builder, Intrinsic, Typing, Value
+from ..annotations import Builder, Value
 from ..instructions import Entry, Flag, instruction
 from ..intrinsics import part, zero
 from ..kinds import Kind, semiring_of
@@ -38,9 +36,9 @@ def rounds(kind: Kind) -> bool:
     return kind.record.floating and semiring_of(kind).mul.selects is None
 
 
-@intrinsic
-def inexact(typing: Typing, kind: Kind) -> Intrinsic:
-    return types.boolean(kind), lambda context, builder, signature, args: ir.Constant(ir.IntType(1), rounds(kind))
+@instruction
+def inexact(builder: Builder, kind: Kind) -> Flag:
+    return ir.Constant(ir.IntType(1), rounds(kind))
 
 
 def emit_size(builder: Builder, x: Value) -> Value:

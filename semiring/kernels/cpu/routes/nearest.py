@@ -5,18 +5,15 @@ With T = Dᵀ, the entries D[i,k] of many sources i are contiguous, and so are t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from ....host.types import Scalar
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from ..intrinsics import kernel, one, times, zero
+from ..annotations import Array, Builder
+from ..instructions import Entry, Flag, Int, instruction
+from ..intrinsics import kernel, one, zero
 from ..kinds import Kind
-from ..vectors import I32, I64, Vectors, compare, emit, loop, opaque
+from ..vectors import I32, I64, Vectors, compare, lanes_of, loop, opaque, splat
 from .equality import better, emit_better, inexact, limit, rounds, tight
 
 #: No predecessor, as in SciPy; undecided.
@@ -78,79 +75,38 @@ def nearest(
     return left
 
 
-@intrinsic
+@instruction
 def step(
-    typing: Typing, kind: Kind, lanes: Type, T: Type, k: Type, i: Type, w: Type, goal: Type, least: Type, came: Type,
-    mirrored: Type,
-) -> Intrinsic:  # fmt: skip
-    """came[i+x] ← k for lanes x with D[i+x,k] better than goal[x] and T[k, i+x] ⊗ w = goal[x].
+    builder: Builder, kind: Kind, count: Int, T: Int, n: Int, k: Int, i: Int, w: Entry, goal: Int, least: Int,
+    came: Int, mirrored: Flag,
+) -> None:  # fmt: skip
+    """came[i+x] ← k for `count` lanes x with D[i+x,k] better than goal[x] and T[k, i+x] ⊗ w = goal[x].
 
     If ⊗ rounds, k is the first whose sum is at least as good, else that of the best sum better than least[x].
     """
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _generic_step, signature, args)
-        count, k, i, w = args[1], args[3], args[4], args[5]
-        arrays = (2, T), (6, goal), (7, least), (8, came)
-        matrix, *others = (_data(context, builder, t, args[index]) for index, t in arrays)
-        n = _length(context, builder, T, args[2])
-        row = builder.add(matrix, builder.mul(builder.add(builder.mul(k, n), i), I64(kind.itemsize)))
-        numbers = builder.add(others.pop(), builder.mul(i, I64(4)))
-        vectors = builder.sdiv(count, I64(kind.lanes))
-        for wide, start, stop in ((kind.lanes, I64(0), vectors), (1, builder.mul(vectors, I64(kind.lanes)), count)):
-            v = Vectors(builder, kind, lanes=wide)
-            weight, number = v.splat(w), _splat(builder, builder.trunc(k, I32), wide)
-            with loop(builder, start, stop) as x:
-                offset = builder.mul(x, I64(wide * kind.itemsize))
-                near, wanted, least_yet = (v.load(builder.add(base, offset)) for base in (row, *others))
-                place = builder.inttoptr(builder.add(numbers, builder.mul(x, I64(4 * wide))), number.type.as_pointer())
-                before = builder.load(place, align=4)
-                total = emit(builder, kind.mul, near, weight)
-                if rounds(kind):
-                    again = builder.and_(
-                        emit_better(builder, kind, total, least_yet), emit_better(builder, kind, wanted, least_yet)
-                    )
-                else:
-                    unserved = builder.icmp_signed("==", before, ir.Constant(before.type, [OPEN] * wide))
-                    again = builder.and_(compare(builder, kind, "==", total, wanted), unserved)
-                taken = builder.and_(emit_better(builder, kind, near, wanted), again)
-                if rounds(kind):
-                    v.store(builder.select(taken, total, least_yet), builder.add(others[1], offset))
-                builder.store(opaque(builder, builder.select(taken, number, before)), place, align=4)
-        return context.get_dummy_value()
-
-    return types.none(
-        kind, types.intp, T, types.intp, types.intp, kind.scalar, goal, least, came, types.boolean
-    ), codegen
-
-
-def _generic_step(
-    kind: Kind, lanes: int, T: Any, k: int, i: int, w: Any, goal: Any, least: Any, came: Any, mirrored: bool
-) -> None:
-    for x in range(lanes):
-        if better(kind, T[k, i + x], goal[x]):
-            s = times(kind, w, T[k, i + x]) if mirrored else times(kind, T[k, i + x], w)
-            if inexact(kind):
-                if better(kind, s, least[x]) and better(kind, goal[x], least[x]):
-                    least[x], came[i + x] = s, k
-            elif s == goal[x] and came[i + x] == OPEN:
-                came[i + x] = k
-
-
-def _data(context: Context, builder: Builder, array: Value, value: Value) -> Value:
-    return builder.ptrtoint(cgutils.create_struct_proxy(array)(context, builder, value).data, I64)
-
-
-def _length(context: Context, builder: Builder, array: Value, value: Value) -> Value:
-    shape = cgutils.create_struct_proxy(array)(context, builder, value).shape
-    return builder.extract_value(shape, array.ndim - 1)
-
-
-def _splat(builder: Builder, scalar: Value, lanes: int) -> Value:
-    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
-    mask = ir.Constant(ir.VectorType(I32, lanes), None)
-    return builder.shuffle_vector(builder.insert_element(undefined, scalar, I32(0)), undefined, mask)
+    row = builder.add(T, builder.mul(builder.add(builder.mul(k, n), i), I64(kind.itemsize)))
+    numbers, loops = builder.add(came, builder.mul(i, I64(4))), lanes_of(builder, kind, count)
+    for wide, start, stop in loops:
+        v = Vectors(builder, kind, lanes=wide)
+        v.swapped = mirrored
+        weight, number = v.splat(w), splat(builder, builder.trunc(k, I32), wide)
+        with loop(builder, start, stop) as x:
+            offset = builder.mul(x, I64(wide * kind.itemsize))
+            near, wanted, least_yet = (v.load(builder.add(base, offset)) for base in (row, goal, least))
+            place = builder.inttoptr(builder.add(numbers, builder.mul(x, I64(4 * wide))), number.type.as_pointer())
+            before = builder.load(place, align=4)
+            total = v.times(near, weight)
+            if rounds(kind):
+                again = builder.and_(
+                    emit_better(builder, kind, total, least_yet), emit_better(builder, kind, wanted, least_yet)
+                )
+            else:
+                unserved = builder.icmp_signed("==", before, ir.Constant(before.type, [OPEN] * wide))
+                again = builder.and_(compare(builder, kind, "==", total, wanted), unserved)
+            taken = builder.and_(emit_better(builder, kind, near, wanted), again)
+            if rounds(kind):
+                v.store(builder.select(taken, total, least_yet), builder.add(least, offset))
+            builder.store(opaque(builder, builder.select(taken, number, before)), place, align=4)
 
 
 @kernel
@@ -160,7 +116,7 @@ def serve(
 ) -> None:  # fmt: skip
     """came[x] ← the first of `count` tight edges by which source x attains D from a better D."""
     # A source already served, or without better vertices, gets the goal `one`, which nothing beats.
-    left = 0
+    matrix, numbers, left = T.ctypes.data, came.ctypes.data, 0
     for x in range(lanes):
         wanted = came[i + x] == OPEN and better(kind, top[i + x], d[i + x])
         goal[x] = d[i + x] if wanted else one(kind)
@@ -171,7 +127,7 @@ def serve(
             return
         k = heads[c]
         w = a[k]
-        step(kind, lanes, T, k, i, w, goal, least, came, mirrored)
+        step(kind, lanes, matrix, len(d), k, i, w, goal.ctypes.data, least.ctypes.data, numbers, mirrored)
         if c % LOOK == LOOK - 1:
             left = 0
             for x in range(lanes):

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from ....host.types import Scalar
-from ..annotations import Array, Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from ..intrinsics import itemsize, kernel, load, part, short, store, times, write, zero
+from ..annotations import Array, Builder, Value
+from ..instructions import Int, instruction
+from ..intrinsics import itemsize, kernel, part, times, zero
 from ..kinds import Kind
 from ..sparse.strips import STRIP, accumulate
-from ..vectors import I32, I64, Vectors, compare, multiply, short_at
+from ..vectors import I32, I64, Vectors, compare, loop, short_at, splat
 from .equality import better, emit_better
 
 
@@ -76,56 +74,43 @@ def sweep(
             strip(kind, columns, r, above, y.ctypes.data, nearest.ctypes.data, d, to, names)
 
 
-@intrinsic
+@instruction
 def strip(
-    typing: Typing, kind: Kind, columns: Type, count: Type, rows: Type, x: Type, source: Type, panel: Type, y: Type,
-    nearest: Type,
-) -> Intrinsic:  # fmt: skip
+    builder: Builder, kind: Kind, columns: Int, count: Int, rows: Int, x: Int, source: Int, panel: Int, y: Int,
+    nearest: Int,
+) -> None:  # fmt: skip
     """y[c] ← y[c] ⊕ x[rows[k]] ⊗ panel[k, c] over `count` rows, and sources."""
+    given, size = (columns, count, rows, x, source), I64(kind.itemsize)
 
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not kind.vector:
-            return context.compile_internal(builder, _generic, signature, args)
-        with builder.if_else(builder.icmp_signed("==", args[1], I64(STRIP))) as (full, other):
-            with full:
-                _emit_full(builder, kind, *args[2:])
-            with other:
-                context.compile_internal(builder, _generic, signature, args)
-        return context.get_dummy_value()
+    def by_columns() -> None:
+        with loop(builder, I64(0), columns) as c:
+            places = (
+                builder.add(base, builder.mul(c, by)) for base, by in ((panel, size), (y, size), (nearest, I64(4)))
+            )
+            _emit_strip(Vectors(builder, kind, lanes=1), *given, *places)
 
-    return types.none(kind, *(types.intp,) * 8), codegen
+    if not kind.vector:
+        by_columns()
+        return
+    with builder.if_else(builder.icmp_signed("==", columns, I64(STRIP))) as (full, other):
+        with full:
+            _emit_strip(Vectors(builder, kind, lanes=STRIP), I64(STRIP), *given[1:], panel, y, nearest)
+        with other:
+            by_columns()
 
 
-def _emit_full(
-    builder: Builder, kind: Kind, count: Value, rows: Value, x: Value, source: Value, panel: Value, y: Value, to: Value
+def _emit_strip(
+    v: Vectors, columns: Value, count: Value, rows: Value, x: Value, source: Value, panel: Value, y: Value, to: Value
 ) -> None:
-    v, four = Vectors(builder, kind, lanes=STRIP), ir.VectorType(I32, STRIP)
-    into = builder.inttoptr(to, four.as_pointer())
-    names = builder.load(into, align=4)
-    with accumulate(builder, count, [v.load(y), names]) as (k, (best, of), after):
+    builder, kind, lanes = v.builder, v.kind, v.type.count
+    size, into = I64(kind.itemsize), builder.inttoptr(to, ir.VectorType(I32, lanes).as_pointer())
+    with accumulate(builder, count, [v.load(y), builder.load(into, align=4)]) as (k, (best, of), after):
         row = short_at(builder, rows, k)
-        factor = v.splat(v.load(builder.add(x, builder.mul(row, I64(kind.itemsize))), type=kind.llvm))
-        one = builder.trunc(short_at(builder, source, row), I32)
-        name = builder.insert_element(ir.Constant(four, ir.Undefined), one, I32(0))
-        name = builder.shuffle_vector(name, ir.Constant(four, ir.Undefined), ir.Constant(four, None))
-        weights = v.load(builder.add(panel, builder.mul(k, I64(STRIP * kind.itemsize))))
-        total = multiply(builder, kind.mul, factor, weights, v.zero())
+        factor = v.splat(v.load(builder.add(x, builder.mul(row, size)), type=kind.llvm))
+        name = splat(builder, builder.trunc(short_at(builder, source, row), I32), lanes)
+        total = v.product(factor, v.load(builder.add(panel, builder.mul(k, builder.mul(columns, size)))))
         tie = builder.and_(compare(builder, kind, "==", total, best), builder.icmp_signed("<", name, of))
         taken = builder.or_(emit_better(builder, kind, total, best), tie)
         after += [builder.select(taken, total, best), builder.select(taken, name, of)]
     v.store(after[0], y)
     builder.store(after[1], into, align=4)
-
-
-def _generic(
-    kind: Kind, columns: int, count: int, rows: int, x: int, source: int, panel: int, y: int, nearest: int
-) -> None:
-    size = itemsize(kind)
-    for c in range(columns):
-        best, of = load(kind, y + c * size), short(nearest, c)
-        for k in range(count):
-            row = short(rows, k)
-            weight = load(kind, panel + (k * columns + c) * size)
-            best, of = nearer_of(kind, load(kind, x + row * size), short(source, row), weight, best, of)
-        store(kind, y + c * size, best)
-        write(nearest + 4 * c, np.int32(of))

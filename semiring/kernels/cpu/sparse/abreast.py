@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from numba.core import types
-from numba.extending import intrinsic
-
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from ..intrinsics import call, clear, copy, itemsize, kernel, load, part, row, star, store, times, zero
+from ..annotations import Builder, Value
+from ..instructions import Int, instruction
+from ..intrinsics import call, clear, copy, itemsize, kernel, load, part, row, star, store, times
 from ..kinds import Kind, imaged
 from ..vectors import I64, Vectors, loop
 
@@ -27,58 +25,53 @@ ABREAST = 4
 NEAR = 1 << 17
 
 
-def _by_vectors(kind: Kind) -> bool:
-    """Whether a pass is bound by loads and stores, so that pivots and rows should be grouped."""
-    return kind.vector and kind.add != "logaddexp"
+def _together(kind: Kind) -> int:
+    """Pivots, and rows, per pass: several if it is bound by loads and stores."""
+    return ABREAST if kind.vector and kind.add != "logaddexp" else 1
 
 
-@intrinsic
-def _abreast(typing: Typing, kind: Kind) -> Intrinsic:
-    count = ABREAST if _by_vectors(kind) else 1
-    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+@instruction
+def _abreast(builder: Builder, kind: Kind) -> Int:
+    return I64(_together(kind))
 
 
-@intrinsic
+@instruction
 def _rank(
-    typing: Typing, kind: Kind, depth: Type, start: Type, stop: Type, pitch: Type, front: Type, k: Type, work: Type
-) -> Intrinsic:
+    builder: Builder, kind: Kind, depth: Int, start: Int, stop: Int, pitch: Int, front: Int, k: Int, work: Int
+) -> None:
     """A[i,·] ← A[i,·] ⊕ C[i,·] R for start ≤ i < stop, with K the `depth` vertices from k on, C = A_·K, R = A_K·.
 
     The columns K of A are zeroed first, so that they become C R. C goes to `work`, row by row.
     """
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not _by_vectors(kind):
-            return context.compile_internal(builder, _rank_by_rows, signature, args)
-        _, depth, start, stop, pitch, front, k, work = args
-        size, wide = I64(kind.itemsize), builder.mul(pitch, I64(kind.itemsize))
-        top, R = _line(builder, front, wide, start), _line(builder, front, wide, k)
-        C, aside = _line(builder, top, size, k), builder.mul(depth, size)
-        count = builder.sub(stop, start)
-        with loop(builder, I64(0), count) as i:
-            _move(builder, kind, depth, _line(builder, C, wide, i), _line(builder, work, aside, i))
-        v = Vectors(builder, kind, image=kind.image == "same")
-        for begin, end in _pieces(builder, builder.sdiv(pitch, I64(kind.lanes)), NEAR // (BLOCK * kind.tile.width)):
-            for rows, i in _groups(builder, count):
-                A, factors = _line(builder, top, wide, i), _line(builder, work, aside, i)
-                for pivots, q in _groups(builder, depth):
-                    c, r = _line(builder, factors, size, q), _line(builder, R, wide, q)
-                    _pass(builder, v, (rows, pivots), (A, wide), (c, aside), (r, wide), begin, end)
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 7), codegen
+    size, wide, many = I64(kind.itemsize), builder.mul(pitch, I64(kind.itemsize)), _together(kind)
+    top, R = _line(builder, front, wide, start), _line(builder, front, wide, k)
+    C, aside = _line(builder, top, size, k), builder.mul(depth, size)
+    count = builder.sub(stop, start)
+    with loop(builder, I64(0), count) as i:
+        _move(builder, kind, depth, _line(builder, C, wide, i), _line(builder, work, aside, i))
+    v = Vectors(builder, kind, image=kind.image == "same")
+    near = NEAR // (BLOCK * kind.lanes * kind.itemsize)
+    for begin, end in _pieces(builder, builder.sdiv(pitch, I64(kind.lanes)), near):
+        for rows, i in _groups(builder, count, many):
+            A, factors = _line(builder, top, wide, i), _line(builder, work, aside, i)
+            for pivots, q in _groups(builder, depth, many):
+                c, r = _line(builder, factors, size, q), _line(builder, R, wide, q)
+                _pass(builder, v, (rows, pivots), (A, wide), (c, aside), (r, wide), begin, end)
 
 
 def _line(builder: Builder, address: Value, pitch: Value, i: Value) -> Value:
     return builder.add(address, builder.mul(pitch, i))
 
 
-def _groups(builder: Builder, total: Value) -> Iterator[tuple[int, Value]]:
-    """Loop over range(total), ABREAST at a time, then singly: yields (count, i)."""
-    many = builder.sdiv(total, I64(ABREAST))
-    with loop(builder, I64(0), many) as group:
-        yield ABREAST, builder.mul(group, I64(ABREAST))
-    with loop(builder, builder.mul(many, I64(ABREAST)), total) as i:
+def _groups(builder: Builder, total: Value, many: int = ABREAST) -> Iterator[tuple[int, Value]]:
+    """Loop over range(total), `many` at a time, then singly: yields (count, i)."""
+    first: Value = I64(0)
+    if many > 1:
+        groups = builder.sdiv(total, I64(many))
+        with loop(builder, I64(0), groups) as group:
+            yield many, builder.mul(group, I64(many))
+        first = builder.mul(groups, I64(many))
+    with loop(builder, first, total) as i:
         yield 1, i
 
 
@@ -108,7 +101,7 @@ def _pass(
     factors = [[v.splat(v.load(c, q * v.kind.itemsize, type=v.type.element)) for q in range(pivots)] for c in lines]
     targets, sources = ([_line(builder, *X, I64(x)) for x in range(n)] for X, n in ((A, rows), (R, pivots)))
     with loop(builder, begin, end) as j:
-        offset = builder.mul(j, I64(v.kind.tile.width))
+        offset = builder.mul(j, I64(v.kind.lanes * v.kind.itemsize))
         loaded = [v.load(builder.add(source, offset)) for source in sources]
         for target, c in zip(targets, factors, strict=True):
             here = builder.add(target, offset)
@@ -116,18 +109,6 @@ def _pass(
             for factor, r in zip(c, loaded, strict=True):
                 value = v.step(value, factor, r)
             v.store(value, here)
-
-
-def _rank_by_rows(kind: Kind, depth: int, start: int, stop: int, pitch: int, front: int, k: int, work: int) -> None:
-    size = itemsize(kind)
-    wide = pitch * size
-    for i in range(start, stop):
-        here = front + i * wide
-        for q in range(depth):
-            store(kind, work + q * size, load(kind, here + (k + q) * size))
-            store(kind, here + (k + q) * size, zero(kind))
-        for q in range(depth):
-            row(kind, pitch, here, load(kind, work + q * size), front + (k + q) * wide)
 
 
 @part

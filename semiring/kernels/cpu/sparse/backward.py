@@ -9,6 +9,7 @@ each column. See `counted` for G and the quantities; z is the climb's. Lengths a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -119,8 +120,12 @@ class _Lanes:
         return b.icmp_unsigned("==", mask, ir.Constant(mask.type, 0))
 
 
-def _function(name: str, count: int, emit: Callable[..., None]) -> Function:
-    """Intrinsic of (kind, columns, `count` integers): a switch over noinline functions, one per number of columns."""
+def by_columns(emit: Callable[..., None]) -> Function:
+    """Decorator: emit(builder, lanes, columns, *integers) as an instruction of (kind, columns, *integers).
+
+    A switch over noinline functions, one per number of columns.
+    """
+    count = emit.__code__.co_argcount - 3
 
     def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         kind = signature.args[0]
@@ -136,7 +141,7 @@ def _function(name: str, count: int, emit: Callable[..., None]) -> Function:
         return context.get_dummy_value()
 
     def _made(module: Any, kind: Kind, columns: int) -> Any:
-        called = f"semiring.{name}.{kind.dtype}.{kind.tile.width}.{columns}"
+        called = f"semiring.flows{emit.__name__}.{kind.dtype}.{kind.tile.width}.{columns}"
         if called in module.globals:
             return module.globals[called]
         function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * count), called)
@@ -147,14 +152,25 @@ def _function(name: str, count: int, emit: Callable[..., None]) -> Function:
         inside.ret_void()
         return function
 
-    return codegen
+    @wraps(emit)
+    def define(typing: Typing, kind: Kind, *given: Type) -> Intrinsic:
+        return types.none(kind, *(types.intp,) * (count + 1)), codegen
+
+    return intrinsic(define)
 
 
-def _emit_forward(
+@by_columns
+def _forward(
     b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, y: Value,
     s: Value, g: Value, at: Value, z: Value, zs: Value, q: Value, q_step: Value, label: Value, ends: Value, most: Value,
     members: Value,
 ) -> None:  # fmt: skip
+    """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its counts s, and g = q / s where that is finite.
+
+    Rows of y, s, g, z, zs and q are `lanes` entries, column c's row of q is label[c] q_step; ends[label[c]] accumulates
+    the members of finite lanes, float64, followed by 64-bit sums per vector of them; `most` holds the largest counts, 1
+    for demand at y = ∞, the farthest y, and the factor up to which lengths are equal.
+    """
     none, every = I64(0), range(columns)
     v.scale = v.load(most, none, none, lanes, v.numbers, _FOURTH)
     targets = [b.add(at, I64(c)) for c in every]
@@ -217,10 +233,12 @@ def _place_of(b: Builder, base: Value, entry: Value) -> Value:
     return b.inttoptr(b.add(base, b.mul(entry, I64(8))), I64.as_pointer())
 
 
-def _emit_backward(
+@by_columns
+def _backward(
     b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, owed: Value,
     y: Value, s: Value, g: Value, at: Value,
 ) -> None:  # fmt: skip
+    """Dependencies of y[at + c] passed to y[index[k]] and d[k, c], where y[index[k]] + d[k, c] is as long."""
     groups = b.sdiv(lanes, I64(v.count))
     with loop(b, I64(0), count) as k:
         row, entry = short_at(b, index, k), b.mul(k, I64(columns))
@@ -242,10 +260,12 @@ def _emit_backward(
             b.store(b.fadd(b.load(here), across(b, "fadd", sums[c])), here)
 
 
-def _emit_push(
+@by_columns
+def _push(
     b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, z: Value,
     zs: Value, at: Value, most: Value,
 ) -> None:  # fmt: skip
+    """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with counts; `columns` is 1."""
     v.scale = v.load(most, I64(0), I64(0), lanes, v.numbers, _FOURTH)
     with loop(b, I64(0), count) as k:
         row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
@@ -260,10 +280,12 @@ def _emit_push(
             v.store(n, zs, row, group, lanes)
 
 
-def _emit_push_back(
+@by_columns
+def _push_back(
     b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, owed: Value,
     z: Value, zs: Value, zg: Value, at: Value,
 ) -> None:  # fmt: skip
+    """Dependencies of z[index[k]] passed to z[at] and d[k], where z[at] + d[k] is as long; `columns` is 1."""
     with loop(b, I64(0), count) as k:
         row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
         with accumulate(b, b.sdiv(lanes, I64(v.count)), [v.nothing]) as (group, before, sums):
@@ -274,48 +296,6 @@ def _emit_push_back(
             sums.append(v.added(tight, before[0], v.load(zs, at, group, lanes, v.numbers), own))
         here = b.inttoptr(b.add(owed, b.mul(k, I64(8))), F64.as_pointer())
         b.store(b.fadd(b.load(here), across(b, "fadd", sums[0])), here)
-
-
-@intrinsic
-def _forward(
-    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, y: Type,
-    s: Type, g: Type, at: Type, z: Type, zs: Type, q: Type, q_step: Type, label: Type, ends: Type, most: Type,
-    members: Type,
-) -> Intrinsic:  # fmt: skip
-    """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its counts s, and g = q / s where that is finite.
-
-    Rows of y, s, g, z, zs and q are `lanes` entries, column c's row of q is label[c] q_step; ends[label[c]] accumulates
-    the members of finite lanes, float64, followed by 64-bit sums per vector of them; `most` holds the largest counts, 1
-    for demand at y = ∞, the farthest y, and the factor up to which lengths are equal.
-    """
-    return types.none(kind, *(types.intp,) * 18), _function("flows.forward", 17, _emit_forward)
-
-
-@intrinsic
-def _backward(
-    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, owed: Type,
-    y: Type, s: Type, g: Type, at: Type,
-) -> Intrinsic:  # fmt: skip
-    """Dependencies of y[at + c] passed to y[index[k]] and d[k, c], where y[index[k]] + d[k, c] is as long."""
-    return types.none(kind, *(types.intp,) * 11), _function("flows.backward", 10, _emit_backward)
-
-
-@intrinsic
-def _push(
-    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, z: Type,
-    zs: Type, at: Type, most: Type,
-) -> Intrinsic:  # fmt: skip
-    """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with counts; `columns` is 1."""
-    return types.none(kind, *(types.intp,) * 10), _function("flows.push", 9, _emit_push)
-
-
-@intrinsic
-def _push_back(
-    typing: Typing, kind: Kind, columns: Type, lanes: Type, count: Type, index: Type, d: Type, p: Type, owed: Type,
-    z: Type, zs: Type, zg: Type, at: Type,
-) -> Intrinsic:  # fmt: skip
-    """Dependencies of z[index[k]] passed to z[at] and d[k], where z[at] + d[k] is as long; `columns` is 1."""
-    return types.none(kind, *(types.intp,) * 11), _function("flows.push_back", 10, _emit_push_back)
 
 
 @instruction

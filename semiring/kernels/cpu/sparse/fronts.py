@@ -20,28 +20,16 @@ from ..features import vector_bytes
 from ..instructions import Int, instruction
 from ..intrinsics import itemsize, jump, kernel, load, one, part, plus, short, store, zero
 from ..kinds import Kind
-from ..vectors import I64, Vectors, emit, expanded, loop, short_at
+from ..vectors import I64, Vectors, emit, entries, expanded, loop, short_at
 from .abreast import BLOCK
 
 # Per kind, called by address
 
 
-@instruction(generic=lambda kind: _met_generic)
+@instruction
 def _met(builder: Builder, kind: Kind, count: Int, target: Int, source: Int) -> None:
-    vectors = builder.sdiv(count, I64(kind.lanes))
-    rest = builder.mul(vectors, I64(kind.lanes))
-    for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
-        v = Vectors(builder, kind, lanes=lanes)
-        with loop(builder, start, stop) as j:
-            offset = builder.mul(j, I64(lanes * kind.itemsize))
-            here = builder.add(target, offset)
-            v.store(emit(builder, kind.add, v.load(here), v.load(builder.add(source, offset))), here)
-
-
-def _met_generic(kind: Kind, count: int, target: int, source: int) -> None:
-    size = itemsize(kind)
-    for j in range(count):
-        store(kind, target + j * size, plus(kind, load(kind, target + j * size), load(kind, source + j * size)))
+    for v, (here, there) in entries(builder, kind, count, target, source):
+        v.store(v.plus(v.load(here), v.load(there)), here)
 
 
 @instruction

@@ -10,13 +10,11 @@ Rows of X, Y and labels are contiguous: vectors run along the path.
 
 from __future__ import annotations
 
-from typing import Any
-
 from llvmlite import ir
 
 from ..annotations import Array, Builder, Value
 from ..instructions import Entry, Flag, Int, instruction
-from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, short, store, times, zero
+from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, store, zero
 from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, across, short_at, splat
 from .strips import STRIP, accumulate, dispatch
@@ -63,13 +61,13 @@ def meet(kind: Kind, count: int, x: int, y: int, out: int) -> None:
     store(kind, out, inner(kind, count, x, y))
 
 
-@instruction(generic=lambda kind: _combine_generic)
+@instruction
 def combine_tile(
     builder: Builder, kind: Kind, mirrored: Flag, columns: Int, lanes: Int, r: Int, slots: Int, square: Int,
     pitch: Int, l: Int, y: Int,
 ) -> None:  # fmt: skip
     """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c], operands swapped if mirrored; rows of y and square `pitch` bytes apart."""
-    dispatch(builder, kind, _emit_combine, columns, (lanes, r, slots, square, pitch, l, y))
+    dispatch(builder, kind, mirrored, _emit_combine, columns, (lanes, r, slots, square, pitch, l, y))
 
 
 def _emit_combine(
@@ -92,21 +90,7 @@ def _emit_combine(
             v.store(values[c * vectors + i], here, i * width)
 
 
-def _combine_generic(
-    kind: Kind, mirrored: bool, columns: int, lanes: int, r: int, slots: int, square: int, pitch: int, l: int, y: int
-) -> None:
-    size = itemsize(kind)
-    for c in range(columns):
-        for lane in range(lanes):
-            value = zero(kind)
-            for k in range(r):
-                x = load(kind, square + short(slots, k) * pitch + lane * size)
-                p = load(kind, l + (k * columns + c) * size)
-                value = plus(kind, value, times(kind, p, x) if mirrored else times(kind, x, p))
-            store(kind, y + c * pitch + lane * size, value)
-
-
-@instruction(generic=lambda kind: _inner_generic)
+@instruction
 def inner(builder: Builder, kind: Kind, count: Int, x: Int, y: Int) -> Entry:
     """⊕ x[k] ⊗ y[k] over `count` entries; reads full vectors."""
     builder.function.attributes.add("optsize")
@@ -129,13 +113,6 @@ def _emit_inner(builder: Builder, kind: Kind, count: Value, x: Value, y: Value) 
     within = builder.icmp_signed("<", lanes, splat(builder, rest, kind.lanes))
     left = builder.select(within, loaded(x, full), v.zero())
     return across(builder, kind.add, v.step(sums[0], left, loaded(y, full)))
-
-
-def _inner_generic(kind: Kind, count: int, x: int, y: int) -> Any:
-    size, value = itemsize(kind), zero(kind)
-    for k in range(count):
-        value = plus(kind, value, times(kind, load(kind, x + k * size), load(kind, y + k * size)))
-    return value
 
 
 @part

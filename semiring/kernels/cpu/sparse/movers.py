@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from numba.core import types
-from numba.extending import intrinsic
-
-from ..annotations import Array, Builder, Intrinsic, Typing
+from ..annotations import Array, Builder
 from ..instructions import Flag, Int, instruction
 from ..intrinsics import copy_vectors, itemsize, kernel, load, move, store
 from ..kinds import Kind
@@ -43,10 +40,9 @@ def strip_across(builder: Builder, kind: Kind, m: Int, source: Int, row: Int, ta
             v.store(column, square, k * STRIP * size)
 
 
-@intrinsic
-def _side(typing: Typing, kind: Kind) -> Intrinsic:
-    count = kind.lanes if kind.itemsize > 1 else 1
-    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+@instruction
+def _side(builder: Builder, kind: Kind) -> Int:
+    return I64(kind.lanes if kind.itemsize > 1 else 1)
 
 
 @kernel

@@ -21,9 +21,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from ..annotations import Array, Builder, Intrinsic, Typing, Value
+from ..annotations import Array, Builder, Value
 from ..instructions import Int, instruction
 from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
@@ -55,9 +54,9 @@ class Lanes(types.Type):
 without_value(Lanes)
 
 
-@intrinsic
-def _lanes(typing: Typing, width: Lanes) -> Intrinsic:
-    return types.intp(width), lambda context, builder, signature, args: I64(width.lanes)
+@instruction
+def _lanes(builder: Builder, width: Lanes) -> Int:
+    return I64(width.lanes)
 
 
 @instruction

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from llvmlite import ir
-
 from ..annotations import Builder, Value, Values
 from ..features import vector_bytes
 from ..instructions import Entry, Flag, Int, instruction
-from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
+from ..intrinsics import clear, itemsize, kernel, load, one, plus, store
 from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
 
@@ -56,14 +54,14 @@ def pair_strip(kind: Kind, columns: int, w: int, z: int, d: int, y: int, out: in
 def wide(kind: Kind) -> int:
     """Vectors of lanes per tile column, all accumulated in registers.
 
-    Two if ⊕ is many instructions: with the columns enough to keep the processor busy.
+    Two if ⊕ is many instructions: with the columns enough to keep the processor busy; one if it is a function.
     """
-    if kind.add == "logaddexp":
-        return 2
+    if kind.add == "logaddexp" or not kind.vector:
+        return 2 if kind.vector else 1
     return 4 if vector_bytes() == 64 else 2
 
 
-@instruction(generic=lambda kind: _sweep_generic)
+@instruction
 def sweep_tile(
     builder: Builder, kind: Kind, mirrored: Flag, columns: Int, count: Int, w: Int, z: Int, d: Int, r: Int, slots: Int,
     stack: Int, l: Int, y: Int, out: Int, labels: Int, pitch: Int,
@@ -73,19 +71,21 @@ def sweep_tile(
     `slots` and `labels` are int32 addresses; rows of z, y and the stack are `lanes` entries, those of `out` `pitch`
     bytes. y may be 0 (null).
     """
-    dispatch(builder, kind, _emit_sweep, columns, (count, w, z, d, r, slots, stack, l, y, out, labels, pitch))
+    dispatch(builder, kind, mirrored, _emit_sweep, columns, (count, w, z, d, r, slots, stack, l, y, out, labels, pitch))
 
 
-@instruction(generic=lambda kind: _climb_generic)
+@instruction
 def climb_tile(
     builder: Builder, kind: Kind, mirrored: Flag, columns: Int, count: Int, z: Int, r: Int, index: Int, all_z: Int,
     u: Int,
 ) -> None:  # fmt: skip
     """all_z[index[k]] ← all_z[index[k]] ⊕ z[c] U[c, k] over r rows of the transposed strip and its columns c."""
-    dispatch(builder, kind, _emit_climb, columns, (count, z, r, index, all_z, u))
+    dispatch(builder, kind, mirrored, _emit_climb, columns, (count, z, r, index, all_z, u))
 
 
-def dispatch(builder: Builder, kind: Kind, emit: Callable[..., None], columns: Value, args: Values) -> None:
+def dispatch(
+    builder: Builder, kind: Kind, mirrored: Value, emit: Callable[..., None], columns: Value, args: Values
+) -> None:
     """Switch over tiles by number of columns; optsize, since unrolling would only cost compile time."""
     builder.function.attributes.add("optsize")
     done = builder.append_basic_block("tile_done")
@@ -94,12 +94,14 @@ def dispatch(builder: Builder, kind: Kind, emit: Callable[..., None], columns: V
         block = builder.append_basic_block(f"tile_{c}")
         switch.add_case(I64(c), block)
         builder.position_at_end(block)
-        _each_group(builder, kind, args[0], lambda v, vectors, offset, c=c: emit(builder, v, vectors, c, offset, *args))
+        for v, vectors, offset in _groups(builder, kind, args[0]):
+            v.swapped = mirrored
+            emit(builder, v, vectors, c, offset, *args)
         builder.branch(done)
     builder.position_at_end(done)
 
 
-def _each_group(builder: Builder, kind: Kind, lanes: Value, body: Callable[..., None]) -> None:
+def _groups(builder: Builder, kind: Kind, lanes: Value) -> Iterator[tuple[Vectors, int, Value]]:
     """Loop over all lanes: groups of `wide` vectors, then single vectors, then single lanes."""
     many = wide(kind)
     vectors = builder.sdiv(lanes, I64(kind.lanes))
@@ -107,10 +109,10 @@ def _each_group(builder: Builder, kind: Kind, lanes: Value, body: Callable[..., 
     grouped = builder.mul(groups, I64(many))
     single = builder.mul(vectors, I64(kind.lanes))
     parts = [(many, I64(0), groups, kind.lanes), (1, grouped, vectors, kind.lanes), (1, single, lanes, 1)]
-    for count, start, stop, width in parts if many > 1 else [parts[0], parts[2]]:
+    for count, start, stop, width in parts if many > 1 else parts[: 2 * (kind.lanes > 1) + 1 : 2]:
         v = Vectors(builder, kind, image=kind.image == "same", lanes=width)
         with loop(builder, start, stop) as j:
-            body(v, count, builder.mul(j, I64(count * width * kind.itemsize)))
+            yield v, count, builder.mul(j, I64(count * width * kind.itemsize))
 
 
 @contextmanager
@@ -189,51 +191,7 @@ def _emit_climb(
             v.store(met[i], here, i * width)
 
 
-def _sweep_generic(
-    kind: Kind, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int, r: int, slots: int, stack: int,
-    l: int, y: int, out: int, labels: int, pitch: int,
-) -> None:  # fmt: skip
-    size = itemsize(kind)
-    row = lanes * size
-    for c in range(columns):
-        for lane in range(lanes):
-            value = zero(kind)
-            for k in range(w):
-                value = plus(
-                    kind, value, _times(kind, mirrored, z + k * row + lane * size, d + (k * columns + c) * size)
-                )
-            for k in range(r):
-                x = stack + short(slots, k) * row + lane * size
-                value = plus(kind, value, _times(kind, mirrored, x, l + (k * columns + c) * size))
-            if y:
-                store(kind, y + c * row + lane * size, value)
-            if short(labels, c) >= 0:
-                store(kind, out + short(labels, c) * pitch + lane * size, value)
-
-
-def _climb_generic(
-    kind: Kind, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
-) -> None:
-    size = itemsize(kind)
-    row = lanes * size
-    for k in range(r):
-        for lane in range(lanes):
-            to = all_z + short(index, k) * row + lane * size
-            value = load(kind, to)
-            for c in range(columns):
-                value = plus(
-                    kind, value, _times(kind, mirrored, z + c * row + lane * size, u + (k * columns + c) * size)
-                )
-            store(kind, to, value)
-
-
-@part
-def _times(kind: Kind, mirrored: bool, x: int, panel: int) -> Any:
-    """x ⊗ p, or p ⊗ x if mirrored."""
-    return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))
-
-
-@instruction(generic=lambda kind: _bilinear_generic)
+@instruction
 def bilinear(builder: Builder, kind: Kind, columns: Int, w: Int, z: Int, d: Int, y: Int) -> Entry:
     """⊕ z[k] D[k, c] y[c] over w rows and the columns of a strip."""
     builder.function.attributes.add("optsize")
@@ -241,56 +199,51 @@ def bilinear(builder: Builder, kind: Kind, columns: Int, w: Int, z: Int, d: Int,
 
 
 def _emit_bilinear(builder: Builder, kind: Kind, columns: Value, w: Value, z: Value, d: Value, y: Value) -> Value:
-    size, chains = kind.itemsize, 4  # independent chains of sums hide latency
-    full = builder.icmp_signed("==", columns, I64(STRIP))
-    four, one = Vectors(builder, kind, lanes=STRIP), Vectors(builder, kind, lanes=1)
-    nil = ir.Constant(kind.llvm, kind.zero)
-    with builder.if_else(full) as (then, otherwise):
+    if not kind.vector:
+        return _emit_by_columns(builder, kind, columns, w, z, d, y)
+    with builder.if_else(builder.icmp_signed("==", columns, I64(STRIP))) as (then, otherwise):
         with then:
-            rounds = builder.sdiv(w, I64(chains))
-            with accumulate(builder, rounds, [four.zero()] * chains) as (k, before, after):
-                for i in range(chains):
-                    position = builder.add(builder.mul(k, I64(chains)), I64(i))
-                    factor = four.splat(four.load(builder.add(z, builder.mul(position, I64(size))), type=kind.llvm))
-                    panel = four.load(builder.add(d, builder.mul(position, I64(STRIP * size))))
-                    after.append(four.step(before[i], factor, panel))
-            values = after
-            first = builder.mul(rounds, I64(chains))
-            with accumulate(builder, builder.sub(w, first), values[:1]) as (k, before, after):
-                position = builder.add(first, k)
-                factor = four.splat(four.load(builder.add(z, builder.mul(position, I64(size))), type=kind.llvm))
-                after.append(
-                    four.step(before[0], factor, four.load(builder.add(d, builder.mul(position, I64(STRIP * size)))))
-                )
-            total = after[0]
-            for part_sum in values[1:]:
-                total = emit(builder, kind.add, total, part_sum)
-            met = four.step(four.zero(), total, four.load(y))
-            value = builder.extract_element(met, I32(0))
-            for i in range(1, STRIP):
-                value = emit(builder, kind.add, value, builder.extract_element(met, I32(i)))
-            left, from_left = value, builder.block
+            left, from_left = _emit_full(builder, kind, w, z, d, y), builder.block
         with otherwise:
-            with accumulate(builder, columns, [nil]) as (c, outer, sums):
-                with accumulate(builder, w, [one.zero()]) as (k, before, after):
-                    entry = builder.add(builder.mul(k, columns), c)
-                    x = one.load(builder.add(z, builder.mul(k, I64(size))))
-                    after.append(one.step(before[0], x, one.load(builder.add(d, builder.mul(entry, I64(size))))))
-                met = one.step(one.zero(), after[0], one.load(builder.add(y, builder.mul(c, I64(size)))))
-                sums.append(emit(builder, kind.add, outer[0], builder.extract_element(met, I32(0))))
-            right, from_right = sums[0], builder.block
+            right, from_right = _emit_by_columns(builder, kind, columns, w, z, d, y), builder.block
     result = builder.phi(kind.llvm)
     result.add_incoming(left, from_left)
     result.add_incoming(right, from_right)
     return result
 
 
-def _bilinear_generic(kind: Kind, columns: int, w: int, z: int, d: int, y: int) -> Any:
-    size = itemsize(kind)
-    value = zero(kind)
-    for c in range(columns):
-        inner = zero(kind)
-        for k in range(w):
-            inner = plus(kind, inner, times(kind, load(kind, z + k * size), load(kind, d + (k * columns + c) * size)))
-        value = plus(kind, value, times(kind, inner, load(kind, y + c * size)))
+def _emit_full(builder: Builder, kind: Kind, w: Value, z: Value, d: Value, y: Value) -> Value:
+    size, chains = kind.itemsize, 4  # independent chains of sums hide latency
+    v = Vectors(builder, kind, lanes=STRIP)
+
+    def stepped(total: Value, k: Value) -> Value:
+        factor = v.splat(v.load(builder.add(z, builder.mul(k, I64(size))), type=kind.llvm))
+        return v.step(total, factor, v.load(builder.add(d, builder.mul(k, I64(STRIP * size)))))
+
+    rounds = builder.sdiv(w, I64(chains))
+    with accumulate(builder, rounds, [v.zero()] * chains) as (k, before, values):
+        first = builder.mul(k, I64(chains))
+        values += [stepped(before[i], builder.add(first, I64(i))) for i in range(chains)]
+    first = builder.mul(rounds, I64(chains))
+    with accumulate(builder, builder.sub(w, first), values[:1]) as (k, before, rest):
+        rest.append(stepped(before[0], builder.add(first, k)))
+    total = rest[0]
+    for value in values[1:]:
+        total = emit(builder, kind.add, total, value)
+    met = v.step(v.zero(), total, v.load(y))
+    value = builder.extract_element(met, I32(0))
+    for i in range(1, STRIP):
+        value = emit(builder, kind.add, value, builder.extract_element(met, I32(i)))
     return value
+
+
+def _emit_by_columns(builder: Builder, kind: Kind, columns: Value, w: Value, z: Value, d: Value, y: Value) -> Value:
+    size, v = I64(kind.itemsize), Vectors(builder, kind, lanes=1)
+    with accumulate(builder, columns, [v.zero()]) as (c, outer, sums):
+        with accumulate(builder, w, [v.zero()]) as (k, before, after):
+            entry = builder.add(builder.mul(k, columns), c)
+            x, p = (v.load(builder.add(base, builder.mul(e, size))) for base, e in ((z, k), (d, entry)))
+            after.append(v.step(before[0], x, p))
+        met = v.step(v.zero(), after[0], v.load(builder.add(y, builder.mul(c, size))))
+        sums.append(v.plus(outer[0], met))
+    return builder.extract_element(sums[0], I32(0))

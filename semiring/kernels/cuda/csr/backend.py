@@ -50,7 +50,7 @@ COLUMNS = (1 << 31) - 2
 
 @compile.unit("gather.cu")
 def gather_text(s: Semiring, dtype: np.dtype, mirrored: bool, vec: int, group: int) -> str:
-    shape = f"constexpr bool mirrored = {str(mirrored).lower()};\nconstexpr int vec = {vec}, group = {group};\n"
+    shape = algebra.constants(mirrored=mirrored, vec=vec, group=group)
     return compile.source("gather.cu", algebra.text(s, dtype), shape, _outside(s))
 
 
@@ -69,8 +69,7 @@ def _bound(end: float) -> str:
 @compile.unit("spgemm.cu")
 def spgemm_text(s: Semiring, dtype: np.dtype) -> str:
     ordered = s.add.selects is None and SCALARS[dtype].floating
-    order = f"constexpr bool ordered = {str(ordered).lower()};\n"
-    return compile.source("spgemm.cu", algebra.text(s, dtype), order, _outside(s))
+    return compile.source("spgemm.cu", algebra.text(s, dtype), algebra.constants(ordered=ordered), _outside(s))
 
 
 @compile.unit("inspect.cu")
@@ -82,11 +81,9 @@ def inspected(starts: Any, indices: Any) -> tuple[int, bool, int]:
     """Number of entries, whether row starts ascend from 0, and the largest index, as unsigned numbers."""
     indices = indices if indices.itemsize in (4, 8) else indices.astype(np.int64)
     found, most = cupy.zeros(3, np.uint64), max(len(starts), len(indices))
-    function = inspect_text.functions(indices.dtype)["inspect"]
-    sizes = np.int64(len(starts) - 1), np.int64(len(indices))
-    function(
-        (min(BLOCKS, -(-most // THREADS)),), (THREADS,), (starts.data.ptr, indices.data.ptr, *sizes, found.data.ptr)
-    )
+    arguments = starts, indices, np.int64(len(starts) - 1), np.int64(len(indices)), found
+    blocks = min(BLOCKS, -(-most // THREADS))
+    inspect_text.functions(indices.dtype)["inspect"]((blocks,), (THREADS,), arguments)
     used, wrong, largest = found.get().tolist()
     return used, not wrong, largest
 
@@ -119,17 +116,15 @@ def gather(A: Any, X: Any, out: Any, s: Semiring, *, mirrored: bool, threads: in
     tiles = max(1, -(-count >> shift))
     first = cupy.empty(tiles, np.int32)
     lead, carry = (cupy.empty((tiles, columns), dtype) for _ in range(2))
-    starts = A.starts.data.ptr
     sizes = np.int32(m), np.int32(shift), np.int32(tiles), np.int32(1)
-    found["first_rows"]((m // THREADS + 1,), (THREADS,), (starts, first.data.ptr, *sizes))
-    addresses = [x.data.ptr for x in (A.starts, A.indices, A.data, X, out, first, lead, carry)]
+    found["first_rows"]((m // THREADS + 1,), (THREADS,), (A.starts, first, *sizes))
+    arrays = A.starts, A.indices, A.data, X, out, first, lead, carry
     grid = -(-tiles * 32 // THREADS), -(-columns // (vec * group))
     cuts = np.int32(tiles), np.int32(shift)
-    found["gather_many"](grid, (THREADS,), (*addresses, np.int32(m), *cuts, np.int64(count), np.int32(columns)))
+    found["gather_many"](grid, (THREADS,), (*arrays, np.int32(m), *cuts, np.int64(count), np.int32(columns)))
     if tiles > 1:
-        parts = [x.data.ptr for x in (A.starts, first, lead, carry, out)]
-        last = np.int32(m), *cuts, np.int32(columns), np.int32(1)
-        found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), (*parts, *last))
+        parts = A.starts, first, lead, carry, out, np.int32(m), *cuts, np.int32(columns), np.int32(1)
+        found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), parts)
 
 
 def _gather_one(
@@ -141,18 +136,16 @@ def _gather_one(
     tiles = max(1, -(-count >> ONE))
     beside = gpu.memory(tiles * (8 + 2 * size))  # a row each of 8 bytes, which aligns the others
     first, lead, carry = beside.ptr, beside.ptr + tiles * 8, beside.ptr + tiles * (8 + size)
-    of_starts, of_y = starts.data.ptr, y.data.ptr
     rows, cut, shift = np.int32(m), np.int32(tiles), np.int32(ONE)
     wide, wide_indices = (np.int32(x.itemsize == 8) for x in (starts, indices))
-    alone = tiles <= ALONE_TILES
+    arrays, alone = (starts, indices, data, x, y, first, lead, carry), tiles <= ALONE_TILES
     if not alone:
-        found["first_rows"]((m // THREADS + 1,), (THREADS,), (of_starts, first, rows, shift, cut, wide))
-    addresses = of_starts, indices.data.ptr, data.data.ptr, x.data.ptr, of_y, first, lead, carry
+        found["first_rows"]((m // THREADS + 1,), (THREADS,), (starts, first, rows, shift, cut, wide))
     checks = wide_indices, np.int32(alone), np.int32(len(x)), wrong, done if alone else 0
-    found["gather_one"]((tiles,), (THREADS,), (*addresses, rows, cut, np.int64(count), wide, *checks))
+    found["gather_one"]((tiles,), (THREADS,), (*arrays, rows, cut, np.int64(count), wide, *checks))
     if tiles > 1 and not (alone and done):
         last = rows, cut, shift, np.int32(1), wide
-        found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), (of_starts, first, lead, carry, of_y, *last))
+        found["join"]((-(-tiles * 32 // THREADS),), (THREADS,), (starts, first, lead, carry, y, *last))
 
 
 def gather_vector(A: Any, x: Any, s: Semiring) -> Any:
@@ -248,30 +241,30 @@ class _Product:
         self.kernels = spgemm_text.functions(s, self.dtype)
         totals = cupy.zeros(3, np.int64)
         if check:
-            given = self._checked(A, totals.data.ptr + 16)
-            A, B = given, given if B is A else self._checked(B, totals.data.ptr + 16)
+            given = self._checked(A, totals[2:])
+            A, B = given, given if B is A else self._checked(B, totals[2:])
         elif self.ordered and len(B.indices):
             B = summed(B, s, where)
         self.operands = A, B, mask
         self.bound = cupy.empty(self.rows, np.int64)
-        operands = [x.data.ptr for x in (A.starts, A.indices, B.starts)] + [mask.starts.data.ptr if self.mode else 0]
+        operands = A.starts, A.indices, B.starts, mask.starts if self.mode else 0
         sizes = np.int64(B.shape[0]), np.int64(self.columns)
         limits = np.int32(self.mode), *sizes, np.int32(LOOKED_UP), np.int64(3 << TABLE - 2)
         blocks = min(BLOCKS, max(1, -(-self.rows * 8 // THREADS)))
-        found = self.bound.data.ptr, np.int32(self.rows), totals.data.ptr
+        found = self.bound, np.int32(self.rows), totals
         self.kernels["bound_rows"]((blocks,), (THREADS,), (*operands, *limits, *found))
         total, self.longest, wrong = totals.get().tolist()
         self.refused = wrong & (3 if self.ordered else 1)
         self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
 
-    def _checked(self, A: Matrix, found: int) -> Matrix:
-        """A with starts in 64 bits and indices in 32; the number at `found` says if it is well-formed."""
+    def _checked(self, A: Matrix, found: Array) -> Matrix:
+        """A with starts in 64 bits and indices in 32; `found` says if it is well-formed."""
         (rows, columns), count, wide = A.shape, len(A.data), A.indices.itemsize == 8
         starts, indices = cupy.empty(rows + 1, np.int64), cupy.empty(count, np.int32) if wide else A.indices
-        given = A.starts.data.ptr, np.int32(A.starts.itemsize == 8), A.indices.data.ptr, np.int32(wide), A.data.data.ptr
+        given = A.starts, np.int32(A.starts.itemsize == 8), A.indices, np.int32(wide), A.data
         sizes = np.int32(rows), np.int64(count), np.int64(columns)
         grid = (min(BLOCKS, rows * 8 // THREADS + 1),), (THREADS,)
-        self.kernels["check_rows"](*grid, (*given, *sizes, starts.data.ptr, indices.data.ptr, found))
+        self.kernels["check_rows"](*grid, (*given, *sizes, starts, indices, found))
         return replace(A, starts=starts, indices=indices)
 
     def computed(self) -> tuple[Any, Any, Any]:
@@ -330,10 +323,10 @@ class _Product:
                 self._hashed(None, self.rows, 5 + bisect_left(limits, longest), counts, C)
             return
         found, order = cupy.zeros((2, CLASSES), np.uint32), cupy.empty(self.rows, np.int32)
-        keys = bound.data.ptr, np.int32(bound.itemsize == 8), np.int32(self.rows), np.int32(most), found.data.ptr
+        keys = bound, np.int32(bound.itemsize == 8), np.int32(self.rows), np.int32(most), found
         grid = (min(BLOCKS, -(-self.rows // THREADS)),), (THREADS,)
         self.kernels["count_classes"](*grid, keys)
-        self.kernels["list_classes"](*grid, (*keys, found[1].data.ptr, order.data.ptr))
+        self.kernels["list_classes"](*grid, (*keys, found[1], order))
         ends = [0, *accumulate(found[0].get().tolist())]
         for size in range(5, most + 2):
             if count := ends[size + 1] - ends[size]:
@@ -347,13 +340,13 @@ class _Product:
 
     def _arguments(self, rows: Any, count: int) -> list[Any]:
         A, B, mask = self.operands
-        addresses = [x.data.ptr for x in (A.starts, A.indices, A.data, B.starts, B.indices, B.data)]
-        outside = [x.data.ptr for x in (mask.starts, mask.indices)] if mask is not None else [0, 0]
-        return [0 if rows is None else rows.data.ptr, np.int32(count), *addresses, *outside, np.int32(self.mode)]
+        operands = A.starts, A.indices, A.data, B.starts, B.indices, B.data
+        outside = (mask.starts, mask.indices) if mask is not None else (0, 0)
+        return [0 if rows is None else rows, np.int32(count), *operands, *outside, np.int32(self.mode)]
 
     @staticmethod
-    def _results(counts: Any, C: Any) -> list[int]:
-        return [counts.data.ptr, *([x.data.ptr for x in C] if C else [0, 0, 0])]
+    def _results(counts: Any, C: Any) -> list[Any]:
+        return [counts, *(C or (0, 0, 0))]
 
     def _hashed(self, rows: Any, count: int, size: int, counts: Any, C: Any) -> None:
         bytes_of = (1 << size) * (4 + (np.dtype(self.value).itemsize if C else 0)) + 8
@@ -397,6 +390,6 @@ class _Product:
         memory.require(blocks * each, "cuda", where=self.where, hint=HINT)
         bits = cupy.zeros(blocks * words * (2 if self.mode else 1), np.uint32)
         values = cupy.full(blocks * words * 32 if C else 1, self.zero, value)
-        sizes = np.int32(words), np.int32(self.group), bits.data.ptr, values.data.ptr
+        sizes = np.int32(words), np.int32(self.group), bits, values
         arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C))
         self.kernels["multiply_dense"]((blocks,), (THREADS,), arguments)

@@ -36,7 +36,7 @@ def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[An
     within = needed + matrices * states * (states + 1) * size
     inside = M.ndim < 4 and within <= SHARED
     strides = square * (steps - 1) if M.ndim == 4 else square if M.ndim == 3 else 0, square if M.ndim == 4 else 0
-    arguments = np.int32(steps), np.int32(states), M.data.ptr, *map(np.int64, strides), np.int32(inside)
+    arguments = np.int32(steps), np.int32(states), M, *map(np.int64, strides), np.int32(inside)
     return arguments, within if inside else needed
 
 
@@ -46,7 +46,7 @@ def chain(E: Array, M: Array, semiring: Semiring) -> tuple[Any, Any]:
     if x.size:
         arguments, shared = _matrices(E, M, 1, 1)
         function = text.functions(semiring, E.dtype)["chain"]
-        function((len(E),), (THREADS,), (E.data.ptr, *arguments, x.data.ptr, shift.data.ptr), shared)
+        function((len(E),), (THREADS,), (E, *arguments, x, shift), shared)
     return x, shift
 
 
@@ -56,9 +56,8 @@ def unchain(E: Array, M: Array, x: Array, shift: Array, G: Array, semiring: Semi
     d = cupy.zeros((count, *((max(steps - 1, 0),) if M.ndim == 4 else ()), states, states), E.dtype)
     if a.size:
         arguments, shared = _matrices(E, M, 2, 2)
-        addresses = (X.data.ptr for X in (x, shift, G, a, d))
         function = text.functions(semiring, E.dtype)["unchain"]
-        function((count,), (THREADS,), (E.data.ptr, *arguments, *addresses), shared)
+        function((count,), (THREADS,), (E, *arguments, x, shift, G, a, d), shared)
     return a, d
 
 
@@ -66,5 +65,4 @@ def trace(M: Array, x: Array, last: Array, paths: Array, semiring: Semiring) -> 
     """paths[b, :last[b]] ← the best path to state paths[b, last[b]]; int64, all contiguous."""
     if x.size:
         (steps, states, m, *strides, _), _ = _matrices(x, M, 0, 0)
-        arguments = steps, states, m, *strides, *(X.data.ptr for X in (x, last, paths))
-        text.functions(semiring, x.dtype)["trace"]((len(x),), (32,), arguments)
+        text.functions(semiring, x.dtype)["trace"]((len(x),), (32,), (steps, states, m, *strides, x, last, paths))

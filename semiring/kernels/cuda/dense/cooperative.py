@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from .. import cards, compile
+from .. import algebra, cards, compile
 from . import tiles
 
 #: Pivot block size; block size in threads.
@@ -52,9 +52,8 @@ class Geometry:
         # A resident tile leaves few registers: no unrolling, and sums one whole column at a time.
         order = (1, self.tm, 64, True) if self.resident else (4, 2, 4, False)
         tile = tiles.Tile(*sizes, self.min_blocks, 1.0, wide, *order)
-        names = ("panel", "min_blocks", "panel_unroll")
-        others = ", ".join(f"{name} = {getattr(self, name)}" for name in names)
-        return tile.text(aligned=True, name="Trailing") + f"constexpr int {others};\n"
+        others = {name: getattr(self, name) for name in ("panel", "min_blocks", "panel_unroll")}
+        return tile.text(aligned=True, name="Trailing") + algebra.constants(**others)
 
     @property
     def shared(self) -> int:

@@ -66,13 +66,11 @@ def pivots(kind: str, itemsize: int, arch: str) -> tuple[tuple[int, int, int], .
 
 
 def pivot_source(algebra_text: str, tm: int, tn: int, min_blocks: int) -> str:
-    sizes = {"tm": tm, "tn": tn, "min_blocks": min_blocks}
-    return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
+    return compile.source("pivot.cu", algebra_text, algebra.constants(tm=tm, tn=tn, min_blocks=min_blocks))
 
 
 def step_source(algebra_text: str, per_thread: int, access: str = "rows") -> str:
-    sizes = {"rows_each": per_thread, "access": ACCESS[access]}
-    return compile.source("step.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
+    return compile.source("step.cu", algebra_text, algebra.constants(rows_each=per_thread, access=ACCESS[access]))
 
 
 def witness_source(algebra_text: str, tile: tiles.Tile, *, aligned: bool) -> str:

@@ -30,9 +30,8 @@ class Tensor:
 
     def text(self, cluster: int, logarithms: bool) -> str:
         numbers = {"parts": self.parts, "stages": self.stages, "cluster": cluster, "group": self.group}
-        sizes = (f"constexpr int {name} = {value};\n" for name, value in numbers.items())
-        kind = f'#define PART_TYPE "{self.kind}"\n'
-        return compile.source("sums_wgmma.cu", *sizes, _flag("logarithms", logarithms), kind)
+        constants, kind = algebra.constants(**numbers, logarithms=logarithms), f'#define PART_TYPE "{self.kind}"\n'
+        return compile.source("sums_wgmma.cu", constants, kind)
 
     @property
     def shared(self) -> int:
@@ -44,12 +43,11 @@ TENSOR = {False: Tensor(3, "bf16", 2), True: Tensor(2, "f16", 3)}
 
 
 def split(dtype: np.dtype, parts: int, logarithms: bool) -> str:
-    numbers = f"{_type(dtype)}constexpr int parts = {parts};\n"
-    return compile.source("sums_split.cu", numbers, _flag("logarithms", logarithms))
+    return compile.source("sums_split.cu", _type(dtype), algebra.constants(parts=parts, logarithms=logarithms))
 
 
 def exact(dtype: np.dtype, side: int, tm: int) -> str:
-    return compile.source("sums_exact.cu", f"{_type(dtype)}constexpr int side = {side}, tm = {tm};\n")
+    return compile.source("sums_exact.cu", _type(dtype), algebra.constants(side=side, tm=tm))
 
 
 def finish() -> str:
@@ -100,7 +98,3 @@ def takes_logarithms(semiring: Semiring) -> bool | None:
 
 def _type(dtype: np.dtype) -> str:
     return f"using T = {'float' if dtype.itemsize == 4 else 'double'};\n"
-
-
-def _flag(name: str, value: bool) -> str:
-    return f"constexpr bool {name} = {str(value).lower()};\n"

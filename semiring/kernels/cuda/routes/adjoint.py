@@ -16,7 +16,7 @@ from ...cpu.routes.equality import SLACK
 from .. import algebra, compile, gpu
 from ..library import cupy
 from . import by_distance, levelled
-from .pairs import Pairs, index_of
+from .pairs import Pairs, index_of, spelled
 from .predecessors import OPTIONS, constants, rounds
 
 #: Sources summed as integers before conversion to floats.
@@ -57,22 +57,20 @@ def essential(semiring: Semiring, A: Array, D: Array, doubt: float) -> Edges:
     slack, blocks = algebra.register(D.dtype)(off), max(1, -(-n // WARPS))
     counts = cupy.zeros(n + 1, np.int64)
     kernels = text.functions(semiring, D.dtype, index, 0)
-    kernels["count_good"]((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, counts.data.ptr))
+    kernels["count_good"]((blocks,), (THREADS,), (A, D, np.int32(n), slack, counts))
     starts = cupy.cumsum(counts)
     count = int(starts[-1])
     require(count * (4 * index.itemsize + 2 * D.itemsize + 24), "cuda", where="paths", hint="Use device='cpu'.")
-    tails, heads, weights = (cupy.empty(count, d) for d in (index, index, D.dtype))
-    given = (x.data.ptr for x in (starts, tails, heads, weights))
-    kernels["list_good"]((blocks,), (THREADS,), (A.data.ptr, D.data.ptr, np.int32(n), slack, *given))
-    return Edges(starts, tails, heads, weights)
+    edges = Edges(starts, *(cupy.empty(count, d) for d in (index, index, D.dtype)))
+    kernels["list_good"]((blocks,), (THREADS,), (A, D, np.int32(n), slack, *edges))
+    return edges
 
 
 def largest_finite(semiring: Semiring, D: Array) -> float:
     """The largest finite |entry| of a contiguous CuPy array; 0 if there is none."""
     found = cupy.zeros(1, np.uint64)
     blocks = max(1, min(RESIDENT * gpu.multiprocessors(gpu.current()), -(-D.size // THREADS)))
-    function = text.functions(semiring, D.dtype, index_of(1), 0)["find_largest"]
-    function((blocks,), (THREADS,), (D.data.ptr, D.size, found.data.ptr))
+    text.functions(semiring, D.dtype, index_of(1), 0)["find_largest"]((blocks,), (THREADS,), (D, D.size, found))
     return float(found.get().view(np.float64)[0])
 
 
@@ -155,9 +153,8 @@ class Adjoint:
             starts = self._heads[order].searchsorted(vertices).astype(np.int64)
         arcs = gpu.memory(max(1, self._places) * self._arc)
         if self._places:
-            columns = *(x.data.ptr for x in (self._tails, self._heads, self._weights, order)), self._places
-            given = *columns, max(1, self._apart_heads), arcs.ptr
-            self._function("arrange")((-(-self._places // THREADS),), (THREADS,), given)
+            columns = self._tails, self._heads, self._weights, order, self._places
+            self._launch("arrange", -(-self._places // THREADS), *columns, max(1, self._apart_heads), arcs.ptr)
         return starts, arcs, order
 
     @property
@@ -191,15 +188,15 @@ class Adjoint:
                 return
         bounds = abs(demand).sum(axis=1)
         every = np.broadcast_to(bounds.get(), len(D))
-        failed, join = cupy.zeros(len(D), np.int32), self._function("join")
+        failed = cupy.zeros(len(D), np.int32)
         for first, last, sums in self._tried(D, sources, demand, bounds, 0, failed):
             chunk = first - first % self._chunk
             most = np.float64(every[chunk : chunk + self._chunk].sum())
             sums(most)
             if self.count and (last % self._chunk == 0 or last == len(D)):
-                order = self._listed[2].data.ptr if self.of_edges and not self._apart_heads else 0
-                given = self._open[0].data.ptr, order, self._slots, most, self._closed.data.ptr
-                join((-(-self._slots // THREADS),), (THREADS,), given)
+                order = self._listed[2] if self.of_edges and not self._apart_heads else 0
+                ends = self._open[0], order, self._slots, most, self._closed
+                self._launch("join", -(-self._slots // THREADS), *ends)
         if len(left := np.flatnonzero(failed.get())):
             some = cupy.asarray(left)
             asked = demand if len(demand) == 1 else demand[some]
@@ -225,8 +222,7 @@ class Adjoint:
         along = self._closed if "_closed" in vars(self) else cupy.zeros(self.count)
         if "_closed" in vars(self) and self._apart_heads:
             table, along = along, cupy.empty(self.count)
-            given = *(x.data.ptr for x in (table, self._starts, self._heads)), np.int32(self.n), along.data.ptr
-            self._function("gather")((self.n,), (THREADS,), given)
+            self._launch("gather", self.n, table, self._starts, self._heads, np.int32(self.n), along)
         if "_on_host" in vars(self):
             along = along + cupy.asarray(self._on_host.along)
         return sum((other.along for other in self._others), start=along)
@@ -248,16 +244,16 @@ class Adjoint:
             table = self._closed.reshape(self.n, self.n)
             return table.sum(axis=1).get(), table.sum(axis=0).get()
         sums, (into, _, order) = cupy.zeros((2, self.n)), self._listed
-        for out, starts, places in zip(sums, (into, self._starts), (order.data.ptr, 0), strict=True):
-            given = self._closed.data.ptr, starts.data.ptr, places, np.int32(self.n), out.data.ptr
-            self._function("sum_lists")((max(1, -(-self.n // WARPS)),), (THREADS,), given)
+        for out, starts, places in zip(sums, (into, self._starts), (order, 0), strict=True):
+            blocks = max(1, -(-self.n // WARPS))
+            self._launch("sum_lists", blocks, self._closed, starts, places, np.int32(self.n), out)
         return sums.get()
 
     def counts(self, D: Array, sources: np.ndarray, out: np.ndarray) -> None:
         """out ← the number of best paths from each source to every vertex, int64; errors as in `add`."""
         D, found, failed = self._rows(D), cupy.empty(D.shape, np.int64), cupy.zeros(len(D), np.int32)
         nothing = cupy.zeros((1, 1))
-        for _, _, sums in self._tried(D, sources, nothing, nothing, found.data.ptr, failed):
+        for _, _, sums in self._tried(D, sources, nothing, nothing, found, failed):
             sums(np.float64(0))
         out[...] = found.get()
         if len(left := np.flatnonzero(failed.get())):
@@ -296,17 +292,17 @@ class Adjoint:
         return D if D.strides[1] == D.itemsize and D.strides[0] % D.itemsize == 0 else cupy.ascontiguousarray(D)
 
     def _tried(
-        self, D: Array, sources: np.ndarray, demand: Array, bounds: Array, counts: int, failed: Array
+        self, D: Array, sources: np.ndarray, demand: Array, bounds: Array, counts: Array, failed: Array
     ) -> Iterator[tuple[int, int, Callable[[np.float64], None]]]:
         """Chunks of rows with tested arcs, each with the launcher of its sums."""
         scalar, n, pitch = algebra.register(self.dtype), np.int32(self.n), D.strides[0] // D.itemsize
         floor = scalar(largest_finite(self.semiring, cupy.ascontiguousarray(D)) if self._cancels else 0)
         where = cupy.asarray(np.ascontiguousarray(sources, np.int32))
         total, arrivals = self._open
-        asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0, bounds.data.ptr
-        out = total.data.ptr, np.int32(self.of_edges), arrivals.data.ptr, counts, failed.data.ptr
+        asked = demand, demand.shape[1] if len(demand) > 1 else 0, bounds
+        out = total, np.int32(self.of_edges), arrivals, counts, failed
         by_lists, most = self._way < len(self._slacks), ROOM * self.n
-        starts, arcs = (0, 0) if by_lists else (self._listed[0].data.ptr, self._listed[1].ptr)
+        starts, arcs = (0, 0) if by_lists else (self._listed[0], self._listed[1].ptr)
         slack = scalar(self._slacks[self._way] if by_lists else self._doubt)
         off = scalar((NEAR - 2) / 2 * np.finfo(self.dtype).eps if by_lists and slack < self._doubt else -1)
         each = (most * self._arc, 0) if by_lists else (self.n * self.dtype.itemsize, 4 * self._words)
@@ -326,7 +322,7 @@ class Adjoint:
             buffer = gpu.memory(apart * blocks)
             for first in range(begin, end, self._chunk):
                 last = min(first + self._chunk - first % self._chunk, end)
-                chunk = D.data.ptr, pitch, where.data.ptr, n, first, last, self._places
+                chunk = D, pitch, where, n, first, last, self._places
                 lists = first_part.ptr + most * self._arc * (first - begin) if by_lists else 0
                 held = lists, most, tight.data.ptr + 4 * (first - begin), off, np.int32(most_tight)
                 tried = bits.ptr + 4 * self._words * (first - begin), self._words, *held
@@ -339,11 +335,11 @@ class Adjoint:
         tight, groups, over = cupy.zeros(len(D), np.int32), -(-len(D) // WARP), max(1, -(-self.n // WARP))
         rows, width, n = (np.int32(x) for x in (len(D), groups * WARP, self.n))
         pitch = D.strides[0] // D.itemsize
-        self._function("turn")((over, groups), (THREADS,), (D.data.ptr, pitch, n, rows, width, turned))
+        self._function("turn")((over, groups), (THREADS,), (D, pitch, n, rows, width, turned))
         if not self.count:
             return tight
         over, arcs = -(-self._places // RUN), (self._listed[1].ptr, self._places)
-        given = turned, width, rows, *arcs, slack, floor, bits, self._words, tight.data.ptr
+        given = turned, width, rows, *arcs, slack, floor, bits, self._words, tight
         self._function("try_arcs")((over, -(-groups // WARPS)), (THREADS,), given)
         return tight
 
@@ -409,6 +405,9 @@ class Adjoint:
         most = (available("cuda") or 0) // WORKSPACE // max(1, row)
         return max(WARP, 1 << min(most, MANY).bit_length() - 1) if most else WARP
 
+    def _launch(self, entry: str, blocks: int, *arguments: Any) -> None:
+        self._function(entry)((blocks,), (THREADS,), arguments)
+
     def _function(self, entry: str) -> Any:
         return text.functions(self.semiring, self.dtype, self.index, self._near)[entry]
 
@@ -416,6 +415,5 @@ class Adjoint:
 @compile.unit("adjoint.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, near: int) -> str:
     workers, resident = SHAPES[near]
-    integer = "unsigned short" if index.itemsize == 2 else "unsigned"
-    sizes = f"constexpr int near = {near}, workers = {workers}, resident = {resident};\nusing Index = {integer};\n"
+    sizes = algebra.constants(near=near, workers=workers, resident=resident) + spelled(index)
     return compile.source("adjoint.cu", algebra.text(semiring, dtype), constants(semiring, dtype), sizes)

@@ -91,31 +91,28 @@ class Sums:
         row, failed = cupy.asarray(row), cupy.zeros(1, np.int32)
         H, paths = cupy.empty((n, width), np.uint8), cupy.zeros((n, width), np.float32)
         each, sums = cupy.empty((n, width)), cupy.zeros((2, groups, n))
-        known, grid = (H.data.ptr, np.int32(n), np.int32(width)), (-(-n // WARPS), groups)
-        pitch = D.strides[0] // D.itemsize
-        given: tuple[Any, ...] = D.data.ptr, pitch, np.int32(n), np.int32(rows), np.int32(width), np.float64(self.unit)
-        self._launch("turn", (-(-n // 32), width // 32), *given, H.data.ptr, failed.data.ptr)
-        starts, arcs = (x.data.ptr for x in self._in)
-        ends = arcs, self._heads.data.ptr
+        known, grid = (H, np.int32(n), np.int32(width)), (-(-n // WARPS), groups)
+        given: tuple[Any, ...] = D, D.strides[0] // D.itemsize, np.int32(n), np.int32(rows), np.int32(width)
+        self._launch("turn", (-(-n // 32), width // 32), *given, np.float64(self.unit), H, failed)
+        starts, arcs = self._in
         blocks = (-(-max(n, self.count) // THREADS),)
-        self._launch("begin", blocks, *known, *ends, self.count, row.data.ptr, paths.data.ptr)
+        self._launch("begin", blocks, *known, arcs, self._heads, self.count, row, paths)
         for level in range(1, levels + 1):
-            given = np.int32(level), np.int32(level - self._shortest), paths.data.ptr, failed.data.ptr
+            given = np.int32(level), np.int32(level - self._shortest), paths, failed
             self._launch("count_paths", grid, *known, arcs, starts, *given)
         if int(failed[0]):
             return False
-        starts, arcs = (x.data.ptr for x in self._out)
-        asked = demand.data.ptr, demand.shape[1] if len(demand) > 1 else 0
-        found = each.data.ptr, sums[0].data.ptr, sums[1].data.ptr, self.arrivals.data.ptr
+        starts, leaving = self._out
+        asked = demand, demand.shape[1] if len(demand) > 1 else 0
         for level in range(levels, -1, -1):
-            given = np.int32(level), np.int32(levels - level), paths.data.ptr, *asked, *found
-            self._launch("hand_back", grid, *known, arcs, starts, *given)
+            given = np.int32(level), np.int32(levels - level), paths, *asked, each, *sums, self.arrivals
+            self._launch("hand_back", grid, *known, leaving, starts, *given)
         entering, leaving = sums.sum(axis=1)
         self.entering += entering
         self.leaving += leaving
         if along:
-            given = self._order.data.ptr, self.count, paths.data.ptr, each.data.ptr, self.along.data.ptr
-            self._launch("carry", (-(-self.count // WARPS),), H.data.ptr, np.int32(width), *ends, *given)
+            ends = arcs, self._heads, self._order, self.count, paths, each, self.along
+            self._launch("carry", (-(-self.count // WARPS),), H, np.int32(width), *ends)
         return True
 
     def _launch(self, entry: str, grid: tuple[int, ...], *arguments: Any) -> None:

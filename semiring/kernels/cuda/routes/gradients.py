@@ -24,8 +24,8 @@ def subtrees(P: Array, Q: Array, threads: int) -> Any:
     rows, size, function = P.size // n, 8 * (n + (n + 1) // 2), text.functions(Q.dtype)["subtrees"]
     blocks, buffer, shared = compile.rooms(function, THREADS, size, rows)
     P, Q = cupy.ascontiguousarray(P), cupy.ascontiguousarray(Q)
-    operands = P.data.ptr, Q.data.ptr, np.int32(n), rows, buffer.ptr if buffer else 0, sums.data.ptr
-    function((blocks,), (THREADS,), operands, shared)
+    arguments = P, Q, np.int32(n), rows, buffer.ptr if buffer else 0, sums
+    function((blocks,), (THREADS,), arguments, shared)
     return sums
 
 
@@ -39,11 +39,10 @@ def collected(K: Array, values: Array, rows: int, threads: int) -> Any:
     greatest, F = (gpu.memory(8 * size, zeros=8 * size) for size in (batch * n, out.size))
     K, values = cupy.ascontiguousarray(K), cupy.ascontiguousarray(values)
     sizes = [np.int32(x) for x in (m, n, rows, batch)]
-    operands = K.data.ptr, values.data.ptr
     for entry, high, arguments in (
-        ("columns", m, (*operands, *sizes[:2], sizes[3], greatest.ptr)),
-        ("collect", m, (*operands, *sizes, greatest.ptr, F.ptr)),
-        ("unscale", rows, (F.ptr, *sizes, greatest.ptr, out.data.ptr)),
+        ("columns", m, (K, values, *sizes[:2], sizes[3], greatest.ptr)),
+        ("collect", m, (K, values, *sizes, greatest.ptr, F.ptr)),
+        ("unscale", rows, (F.ptr, *sizes, greatest.ptr, out)),
     ):
         grid = -(-n // THREADS), -(-max(high, 1) // BAND), min(batch, MOST)
         text.functions(values.dtype)[entry](grid, (THREADS,), arguments)
@@ -59,7 +58,7 @@ def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, thre
     batch, sign = K.size // (m * n), -1 if greatest else 1
     A, B = cupy.ascontiguousarray(A), cupy.ascontiguousarray(B)
     sizes = (np.int32(x) for x in (m, inner, n, batch, times))
-    arguments = A.data.ptr, B.data.ptr, *sizes, scalar(sign), scalar(sign * zero), K.data.ptr
+    arguments = A, B, *sizes, scalar(sign), scalar(sign * zero), K
     grid = -(-n // SIDE), -(-m // SIDE), min(batch, MOST)
     text.functions(A.dtype)["choose"](grid, (THREADS,), arguments)
     return K

@@ -32,6 +32,10 @@ def index_of(n: int) -> np.dtype:
     return np.dtype(np.uint16 if n < 1 << 16 else np.uint32)
 
 
+def spelled(index: np.dtype) -> str:
+    return f"using Index = unsigned {'short' if index.itemsize == 2 else 'int'};\n"
+
+
 class Pairs:
     """Candidate arcs of rows, tried for all pairs; `edges`: starts, heads and weights on the device."""
 
@@ -45,9 +49,8 @@ class Pairs:
         if self.n == len(D) and self.n <= SORTED and bool((sources == np.arange(self.n)).all()):
             return self._list_sorted(D, slack, floor, lists, most)
         tight, A = cupy.zeros(len(D), np.int32), self._matrix
-        rows = D.data.ptr, D.strides[0] // D.itemsize, np.int32(len(D)), np.int32(self.n)
-        operands = A.data.ptr, A.data.ptr, A.shape[1], slack, floor, 0, 0, 0, np.int32(0)
-        self._multiply(rows, operands, (lists, most, tight.data.ptr))
+        rows = D, D.strides[0] // D.itemsize, np.int32(len(D)), np.int32(self.n)
+        self._multiply(rows, (A, A, A.shape[1], slack, floor, 0, 0, 0, np.int32(0)), (lists, most, tight))
         return tight
 
     def _multiply(self, rows: tuple[Any, ...], operands: tuple[Any, ...], lists: tuple[Any, ...]) -> None:
@@ -66,27 +69,23 @@ class Pairs:
             functions[name](grid, (THREADS,), given)
 
         tight = cupy.empty(n, np.int32)
-        arcs = tuple(x.data.ptr for x in self.edges)
-        launch("list_direct", (n,), D.data.ptr, pitch, slack, floor, *arcs, lists, most, tight.data.ptr)
+        launch("list_direct", (n,), D, pitch, slack, floor, *self.edges, lists, most, tight)
         order = self._order(D, pitch)
         place, width = cupy.empty_like(order), -(-n * size // 16) * 16 // size
-        launch("invert", (one,), order.data.ptr, np.int32(n), place.data.ptr)
+        launch("invert", (one,), order, np.int32(n), place)
         X, A = cupy.empty((n, width), self.dtype), cupy.empty((n, width), self.dtype)
-        given = D.data.ptr, pitch, np.int32(n), order.data.ptr, place.data.ptr, *arcs
         sort = functions["sort_rows"]
         compile.allow_shared(sort, width * size)
-        sort((n,), (THREADS,), (*given, width, X.data.ptr, A.data.ptr), width * size)
+        sort((n,), (THREADS,), (D, pitch, np.int32(n), order, place, *self.edges, width, X, A), width * size)
         # Both directions together only if nearly every D is an arc, so that few tests are wasted.
         both = self.count * 10 >= 9 * n * n and mirror.symmetric(Matrix(D.data.ptr, pitch, n, n), size)
         B, (high, wide) = X if both else A, (-(-n // tile.bm), -(-n // tile.bn))
         near = cupy.empty((high, n), self.dtype), cupy.empty((wide, n), self.dtype)
         sides = width, np.int32(n)
-        launch("best_of_rows", (one, high), X.data.ptr, *sides, np.int32(tile.bm), near[0].data.ptr)
-        launch("best_of_columns", (-(-n // WARPS), wide), B.data.ptr, *sides, np.int32(tile.bn), near[1].data.ptr)
-        given = order.data.ptr, *(x.data.ptr for x in near), np.int32(both)
-        operands = B.data.ptr, A.data.ptr, width, slack, floor, *given
-        rows = X.data.ptr, width, np.int32(n), np.int32(n)
-        self._multiply(rows, operands, (lists, most, tight.data.ptr))
+        launch("best_of_rows", (one, high), X, *sides, np.int32(tile.bm), near[0])
+        launch("best_of_columns", (-(-n // WARPS), wide), B, *sides, np.int32(tile.bn), near[1])
+        operands = B, A, width, slack, floor, order, *near, np.int32(both)
+        self._multiply((X, width, np.int32(n), np.int32(n)), operands, (lists, most, tight))
         return tight
 
     def _order(self, D: Array, pitch: int) -> Any:
@@ -94,9 +93,9 @@ class Pairs:
         order, groups, halve = cupy.arange(self.n).astype(self.index), 1, self.functions["halve"]
         while self.n > WARP * groups:
             size = 1 << (-(-self.n // groups) - 1).bit_length()
-            given = D.data.ptr, pitch, np.int32(self.n), np.int32(groups), np.int32(size), order.data.ptr
             shared = 16 + (4 + self.index.itemsize) * size
             compile.allow_shared(halve, shared)
+            given = D, pitch, np.int32(self.n), np.int32(groups), np.int32(size), order
             halve((groups,), (SORTERS,), given, shared)
             groups *= 2
         return order
@@ -106,8 +105,7 @@ class Pairs:
         """Weights of all pairs, the semiring's zero without an arc."""
         width = -(-self.n * self.dtype.itemsize // 16) * 16 // self.dtype.itemsize
         A = cupy.empty((self.n, width), self.dtype)
-        given = *(x.data.ptr for x in self.edges), width, A.data.ptr
-        self.functions["spread"]((self.n,), (THREADS,), given)
+        self.functions["spread"]((self.n,), (THREADS,), (*self.edges, width, A))
         return A
 
 
@@ -120,7 +118,6 @@ def text(semiring: Semiring, dtype: np.dtype, index: np.dtype, *, nonnegative: b
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative) if dtype.name == "float32" else None
     if variant is not None and variant.cuda != "MinPlusNonnegative":
         variant = None
-    integer = "unsigned short" if index.itemsize == 2 else "unsigned"
     tile = tile_of(dtype).text(aligned=True)
-    given = algebra.text(semiring, dtype, variant), tile, constants(semiring, dtype), f"using Index = {integer};\n"
+    given = algebra.text(semiring, dtype, variant), tile, constants(semiring, dtype), spelled(index)
     return compile.source("pairs.cu", *given)

@@ -72,13 +72,13 @@ def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
     least = semiring.add.selects == "least"
     # If the least sum of lengths counts, no nonnegative edge beats `one`.
     variant = algebra.variant_of(semiring, dtype, nonnegative=True) if semiring.lengths and least else None
-    sizes = f"constexpr int ahead = {AHEAD}, resident = {RESIDENT.get(dtype.itemsize, 4)};\n"
+    sizes = algebra.constants(ahead=AHEAD, resident=RESIDENT.get(dtype.itemsize, 4))
     return compile.source(file, algebra.text(semiring, dtype, variant), constants(semiring, dtype), sizes)
 
 
 def constants(semiring: Semiring, dtype: np.dtype) -> str:
-    flags = {"least": semiring.add.selects == "least", "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
-    return "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items())
+    least = semiring.add.selects == "least"
+    return algebra.constants(least=least, rounds=rounds(semiring, dtype), lengths=semiring.lengths)
 
 
 def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
@@ -290,7 +290,7 @@ class _Search:
     def _call(
         self, entry: str, grid: tuple[int, int, int], *arguments: Any, threads: int = THREADS, shared: int = 0
     ) -> None:
-        values = tuple(_address(x) for x in arguments)
+        values = tuple(getattr(x, "ptr", x) for x in arguments)
         self._function(entry)(grid, (threads,), values, shared)
 
     def _function(self, entry: str) -> Any:
@@ -302,9 +302,3 @@ class _Search:
         report = _Report(*self.report.get().tolist())
         self.report.fill(0)
         return report
-
-
-def _address(x: Any) -> Any:
-    if isinstance(x, (int, np.generic)):
-        return x
-    return x.ptr if hasattr(x, "ptr") else x.data.ptr

@@ -42,6 +42,6 @@ def _walk(semiring: Semiring, P: Array, out: Array, *edges: Any) -> tuple[Any, i
     rows, threads = P.size // n, WIDE if size >= MUCH else THREADS
     function = text.functions(semiring, out.dtype)["weigh" if edges else "hops"]
     blocks, buffer, shared = compile.rooms(function, threads, size, rows)
-    place, ends = buffer.ptr if buffer else 0, (out.data.ptr, wrong.data.ptr)
-    function((blocks,), (threads,), (P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, place, *ends), shared)
+    arguments = P, *edges, np.int32(n), rows, buffer.ptr if buffer else 0, out, wrong
+    function((blocks,), (threads,), arguments, shared)
     return out, int(wrong.get()[0]) - 1

@@ -9,7 +9,6 @@ import numpy as np
 from .. import gpu
 from ..library import cupy
 from .lanes import WARP
-from .sweep import addresses
 
 if TYPE_CHECKING:
     from .flows import Flows
@@ -132,15 +131,15 @@ class PartLanes:
 
         def launch(first: str, second: str, *more: Any) -> Any:
             given, table = cupy.asarray(cuts.view(np.uint8)), self.table
-            self.flows.kernels[first](grid, (EACH,), (*addresses(given, table), *more))
-            self.flows.kernels[second](grid, (EACH,), addresses(given, table))
+            self.flows.kernels[first](grid, (EACH,), (given, table, *more))
+            self.flows.kernels[second](grid, (EACH,), (given, table))
             return given
 
         given = launch("class_keys", "class_firsts", self.half)
         self.taken += 12 * table
         del keys, firsts
         before, order, told = order, cupy.cumsum(order, dtype=np.int32), cupy.empty(len(cuts), np.int32)
-        sums = *addresses(given, self.table), np.int32(len(cuts)), *addresses(before, order, told)
+        sums = given, self.table, np.int32(len(cuts)), before, order, told
         self.flows.kernels["class_ends"]((-(-len(cuts) // EACH),), (EACH,), sums)
         ends = told.get().astype(np.int64)
         cuts["before"][1:], cuts["order"] = ends[:-1], order.data.ptr + 4 * pairs
@@ -175,4 +174,4 @@ class PartLanes:
             return
         on_device, cuts, lanes, _ = self.cuts.pop()
         blocks = max(1, -(-lanes // (WARP * self.layout.shape.each * WARPS)))
-        self.flows.kernels["class_owes"]((len(cuts), blocks), (WARP * WARPS,), addresses(on_device, self.table))
+        self.flows.kernels["class_owes"]((len(cuts), blocks), (WARP * WARPS,), (on_device, self.table))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....host.memory import require
 from ...cpu.sparse.counted import HINT
-from .. import compile, gpu
+from .. import algebra, compile, gpu
 from ..library import cupy
 from .sweep import addresses
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @compile.unit("counted.cu")
 def text(slack: float) -> str:
-    return compile.source("counted.cu", f"constexpr double scale = {1.0 + slack!r};\n")
+    return compile.source("counted.cu", algebra.constants(scale=1.0 + slack))
 
 
 class Told(NamedTuple):
@@ -74,7 +74,7 @@ class Numbers:
         counters = cupy.zeros((len(steps), gpu.multiprocessors(gpu.current())), np.uint32)
         address, arrived, apart = tables.data.ptr, counters.data.ptr, counters.strides[0]
         for supernodes, team, threads in reversed(steps) if deepest else steps:
-            given = address, supernodes.data.ptr, np.int32(team), arrived
+            given = address, supernodes, np.int32(team), arrived
             function((len(supernodes) * team,), (threads,), given, enable_cooperative_groups=team > 1)
             arrived += apart
 

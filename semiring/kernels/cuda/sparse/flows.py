@@ -21,7 +21,6 @@ from .lanes import WARP
 from .layout import Layout
 from .lists import Lists
 from .parts import Shape
-from .sweep import addresses
 
 if TYPE_CHECKING:
     from ....sparse.analysis import Analysis
@@ -156,41 +155,38 @@ class Flows:
         starts, pitch, halved = cupy.asarray(of_lanes), np.int32(lanes), np.int32(half)
         z, owed = cupy.empty((layout.height, lanes, 2), self.dtype), cupy.empty((layout.height + 1, lanes))
         path, missing = cupy.empty((max(layout.height, 1), lanes), np.int32), cupy.zeros(layout.n, np.int32)
-        climbing = addresses(lists.climb_entries, lists.climb_numbers, lists.climb_begin)
-        climbed, swept = addresses(*lists.climbed), addresses(*lists.swept)
-        places, ends = addresses(layout.lowest, layout.base), addresses(missing, self.greatest)
-        paths, blocks, each = (*places, *addresses(starts, z)), -(-groups // WARPS), (WARP * WARPS,)
+        climbing = lists.climb_entries, lists.climb_numbers, lists.climb_begin
+        places, ends = (layout.lowest, layout.base), (missing, self.greatest)
+        paths, blocks, each = (*places, starts, z), -(-groups // WARPS), (WARP * WARPS,)
 
         def launch(name: str, nodes: Any, blocks: int, *given: Any) -> None:
-            found[name]((len(nodes) * blocks,), each, (nodes.data.ptr, np.int32(len(nodes)), *given))
+            found[name]((len(nodes) * blocks,), each, (nodes, np.int32(len(nodes)), *given))
 
-        on_path = addresses(layout.above_column, layout.base, layout.bottom, layout.which, starts, z, owed, path)
+        on_path = layout.above_column, layout.base, layout.bottom, layout.which, starts, z, owed, path
         found["climb"]((blocks,), each, (*climbing, *on_path, pitch))
         for nodes in reversed(layout.levels):
-            launch("climb_level", nodes, blocks, *climbed, *paths, owed.data.ptr, pitch)
+            launch("climb_level", nodes, blocks, *lists.climbed, *paths, owed, pitch)
         parts = PartLanes(self, columns, half=half)  # overlaps the climb
         parts.begin(of_lanes, times)
         for tier, levels in enumerate(layout.swept):
             parts.reach(tier)
-            given = *swept, *places, parts.table.data.ptr, z.data.ptr, pitch, *ends, halved
+            given = *lists.swept, *places, parts.table, z, pitch, *ends, halved
             each_node = parts.blocks(tier)
             for nodes in levels:
                 launch("sweep_down", nodes, each_node, *given)
         if layout.walks:
             parts.reach(len(layout.swept))
-            slots, lengths, numbers, items, _, corner, corner_numbers = addresses(*lists.walked)
-            walk = lists.units.data.ptr, slots, lengths, numbers, items, corner, corner_numbers
-            others = addresses(layout.roots, layout.root_rows, wanted, layout.lowest)
-            memory = parts.table.data.ptr, *addresses(z, owed), pitch, *ends, halved
+            walk = lists.units, *lists.walked[:4], *lists.walked[5:]
+            others = layout.roots, layout.root_rows, wanted, layout.lowest
+            memory = parts.table, z, owed, pitch, *ends, halved
             shape, last = layout.shape, len(layout.parts.tiers) - 1
             blocks_each, threads = parts.blocks(last, shape.warps), (WARP * shape.warps,)
             for rows, program, regions, of in layout.walks:
-                given = *addresses(regions, of), np.int32(len(regions)), *walk, *others, *memory, np.int32(rows)
+                given = regions, of, np.int32(len(regions)), *walk, *others, *memory, np.int32(rows)
                 size = shape.shared(self.dtype.itemsize, rows, program)
                 found["walk_regions"]((len(regions) * blocks_each,), threads, given, size)
             parts.owe(len(layout.swept))
-        asked = addresses(wanted, *lists.debts)
-        given = *swept, *asked, *places, parts.table.data.ptr, *addresses(z, owed), pitch, halved
+        given = *lists.swept, wanted, *lists.debts, *places, parts.table, z, owed, pitch, halved
         for tier, levels in reversed(list(enumerate(layout.swept))):
             each_node = parts.blocks(tier)
             for nodes in [*reversed(levels), *([layout.borders[tier]] if tier else [])]:
@@ -203,20 +199,20 @@ class Flows:
         size = touched * (-(-(lists.climb_sums[1:] - lists.climb_sums[:-1]) // 4) * 4).astype(np.int64)
         begins = cupy.cumsum(size) - size
         sums, first = cupy.empty(max(int(begins[-1] + size[-1]), 1)), (low // wide).astype(np.int32)
-        tables = begins.data.ptr + 8 * layout.n, first.data.ptr + 4 * layout.n, sums.data.ptr  # of strips
+        tables = begins[layout.n :], first[layout.n :], sums  # of strips
         for nodes in layout.levels:
-            launch("climb_back_level", nodes, blocks, *climbed, *paths, owed.data.ptr, pitch, *tables)
-        rest = *addresses(layout.base, starts, z, owed, path), pitch, *addresses(begins, first, sums)
+            launch("climb_back_level", nodes, blocks, *lists.climbed, *paths, owed, pitch, *tables)
+        rest = layout.base, starts, z, owed, path, pitch, begins, first, sums
         found["climb_back"]((blocks,), each, (*climbing, *rest))
         self.missing += missing
         for of, last_met, to, strips in zip(layout.parts_of, layout.last, lists.places, lists.owners, strict=False):
             if len(to):
-                given = *addresses(parts.table, of, strips, last_met), np.int32(len(to))
-                found["join_groups"]((-(-len(to) // 256),), (256,), (*given, *addresses(to, self.below), halved))
+                given = parts.table, of, strips, last_met, np.int32(len(to)), to, self.below, halved
+                found["join_groups"]((-(-len(to) // 256),), (256,), given)
         to, owners = lists.places[2], lists.owners[2]
         if len(to):
-            given = *addresses(sums, lists.climb_sums, owners), np.int32(len(to)), *addresses(begins, touched)
-            found["join_climbs"]((-(-len(to) // 256),), (256,), (*given, *addresses(to, self.beyond)))
+            given = sums, lists.climb_sums, owners, np.int32(len(to)), begins, touched, to, self.beyond
+            found["join_climbs"]((-(-len(to) // 256),), (256,), given)
         return parts.taken + sum(array.nbytes for array in (z, owed, path, sums))
 
     @property

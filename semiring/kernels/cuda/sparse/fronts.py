@@ -14,7 +14,7 @@ from .. import algebra, compile, gpu
 from ..dense import registry
 from ..dense.backend import CudaBackend
 from ..library import cupy
-from .sweep import Tree, step_of
+from .sweep import Tree, addresses, step_of
 
 if TYPE_CHECKING:
     from ....sparse.structure import Arcs
@@ -92,16 +92,15 @@ class Fronts:
         updates = cupy.empty(max(self.entries, 1), dtype)
         lower, upper = (cupy.empty((max(int(self.tree.panel[-1]), 1), 4), dtype) for _ in range(2))
         arrays = self.arrays | {"weights": weights}
-        addresses = [arrays[name].data.ptr for name in _TABLES] + [x.data.ptr for x in (updates, lower, upper)]
-        tables = cupy.asarray(np.array(addresses, np.uint64))
-        address = tables.data.ptr
+        given = *(arrays[name] for name in _TABLES), updates, lower, upper
+        tables = cupy.asarray(np.array(addresses(*given), np.uint64))
         for step in self.steps:
             if isinstance(step, int):
                 m, w = int(self.order[step]), int(self.tree.w[step])
                 unit = 16 // min(16, dtype.itemsize)
                 pitch = -(-m // unit) * unit
                 F = cupy.empty((m, pitch), dtype)
-                arguments = address, np.int32(step), F.data.ptr, np.int32(pitch)
+                arguments = tables, np.int32(step), F, np.int32(pitch)
                 found["gather_front"]((PARTS,), (256,), arguments)
                 D = F[:w, :w]
                 closure(ops, D)
@@ -111,8 +110,7 @@ class Fronts:
             else:
                 supernodes, count, which = step
                 most, threads = self.classes[which]
-                operands = address, supernodes.data.ptr
-                found["eliminate_fronts"]((count,), (threads,), operands, shared(most, dtype.itemsize))
+                found["eliminate_fronts"]((count,), (threads,), (tables, supernodes), shared(most, dtype.itemsize))
         if algebra.counts_stars(semiring, dtype):
             ops.synchronize()
         return lower, upper

@@ -61,9 +61,7 @@ class Searches:
         sizes = np.int32(n), np.int32(words)
         F, S = (cupy.zeros((n, words), np.uint64) for _ in range(2))
         following = cupy.empty((n, words), np.uint64)
-        found["begin_search"](
-            (-(-max(count, n) // 256),), (256,), (origins.data.ptr, np.int32(count), F.data.ptr, S.data.ptr, *sizes)
-        )
+        found["begin_search"]((-(-max(count, n) // 256),), (256,), (origins, np.int32(count), F, S, *sizes))
         planes, last = cupy.zeros((PLANES, n, words), np.uint64), cupy.zeros(1, np.int32)
         done, group = 0, LEVELS
         while done < most:
@@ -71,9 +69,17 @@ class Searches:
             if stop >> len(planes):
                 planes = cupy.concatenate((planes, cupy.zeros(planes.shape, np.uint64)))
             for level in range(done + 1, stop + 1):
-                graph = self.start.data.ptr, self.tails.data.ptr
-                state = (X.data.ptr for X in (F, following, S, planes))
-                arguments = (*graph, *state, *sizes, np.int32(level), last.data.ptr)
+                arguments: tuple[Any, ...] = (
+                    self.start,
+                    self.tails,
+                    F,
+                    following,
+                    S,
+                    planes,
+                    *sizes,
+                    np.int32(level),
+                    last,
+                )
                 found["search_level"]((-(-n * words // 256),), (256,), arguments)
                 F, following = following, F
             done, group = stop, min(2 * group, 64)
@@ -83,5 +89,5 @@ class Searches:
             raise too_many_hops(self.dtype)
         bits = done.bit_length()
         apart = rows.strides[0] // rows.itemsize
-        arguments = S.data.ptr, planes.data.ptr, np.int32(min(bits, len(planes))), rows.data.ptr, apart
+        arguments = S, planes, np.int32(min(bits, len(planes))), rows, apart
         found["write_levels"]((-(-n // 32), -(-words // 8)), (256,), (*arguments, *sizes, np.int32(count)))

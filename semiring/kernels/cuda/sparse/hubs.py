@@ -88,11 +88,10 @@ class Labels:
         self.out, self.into = self.arrays = tuple(cupy.empty(layout.entries, dtype) for _ in range(2))
         self.entries = layout.entries
         tables = tree.nodes, tree.parent, tree.slots, tree.rows, tree.labels, layout.on_device, lower, upper
-        addresses = [table.data.ptr for table in (*tables, self.out, self.into)]
         for level, parts in zip(tree.every_level, layout.parts, strict=True):
             for stages in (3,) if parts == 1 else (1, 2):
-                grid, arguments = (len(level), parts), (level.data.ptr, *addresses, np.int32(stages))
-                self._kernels["label_supernodes"](grid, (THREADS,), arguments)
+                arguments = level, *tables, *self.arrays, np.int32(stages)
+                self._kernels["label_supernodes"]((len(level), parts), (THREADS,), arguments)
 
     @property
     def nbytes(self) -> int:
@@ -103,10 +102,8 @@ class Labels:
         """A*[i[q], j[q]], and an array that is 1 if a vertex is out of range; contiguous int32 or int64 arrays."""
         found, outside = cupy.empty(i.size, self.dtype), cupy.zeros(1, np.int32)
         if i.size:
-            ends = i.data.ptr, j.data.ptr, np.int32(i.itemsize), np.int64(i.size)
-            tables = (x.data.ptr for x in (self.layout.on_device, self.layout.tops))
-            labels = (x.data.ptr for x in (self.out, self.into, found, outside))
+            ends = i, j, np.int32(i.itemsize), np.int64(i.size), self.layout.on_device, self.layout.tops
             bits = 2 + sum(self.out.nbytes >= size * self.n for size in LONG)
-            arguments = *ends, *tables, np.int32(self.n), *labels, np.int32(bits)
+            arguments = *ends, np.int32(self.n), self.out, self.into, found, outside, np.int32(bits)
             self._kernels["label_pairs"]((-((-i.size << bits) // ANSWERING),), (ANSWERING,), arguments)
         return found, outside

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..library import cupy
-from .sweep import addresses
 
 if TYPE_CHECKING:
     from .counted import Numbers
@@ -37,21 +36,21 @@ class Lists:
             if count:
                 kernels[name]((-(-count // 256),), (256,), given)
 
-        of = {side: addresses(*numbers.of(side)) for side in ("lower", "upper")}
+        of = {side: numbers.of(side) for side in ("lower", "upper")}
         spans, kinds = layout.spans, (layout.walking, layout.strips, layout.climbed)
         flags = cupy.zeros(int(spans[-1]) + 1, np.int32)
         for k, items in enumerate(kinds):
-            kept = of["upper" if k == 2 else "lower"][0]
-            at = flags.data.ptr + 4 * (int(spans[k]) + 1)
-            launch("flag_items", items.count, items.entries.data.ptr, np.int32(items.count), kept, at)
+            kept, at = of["upper" if k == 2 else "lower"][0], flags[int(spans[k]) + 1 :]
+            launch("flag_items", items.count, items.entries, np.int32(items.count), kept, at)
         for k, array, apart, side in ((3, layout.climbing[0], 1, "upper"), (4, layout.owing, 8, "lower")):
-            at = flags.data.ptr + 4 * (int(spans[k]) + 1)
-            launch("flag_entries", len(array), array.data.ptr, np.int32(len(array)), np.int32(apart), of[side][0], at)
+            at = flags[int(spans[k]) + 1 :]
+            launch("flag_entries", len(array), array, np.int32(len(array)), np.int32(apart), of[side][0], at)
         order = cupy.cumsum(flags, dtype=np.int32)
-        orders, told = [order.data.ptr + 4 * int(x) for x in spans], order[layout.marks].get().astype(np.int64)
+        orders, told = [order[int(x) :] for x in spans], order[layout.marks].get().astype(np.int64)
         counts, parts = np.diff(told[: len(spans)]), len(layout.part_strips)
         ends, regions = np.split(told[len(spans) :], [parts])
         ends, regions = ends - told[1], regions.reshape(-1, 2)
+        items_of = cupy.asarray(ends.astype(np.int32))
         # First item and sum of each part, and their number: `Part` in flows_lanes.inl.
         known = self.known = np.zeros(len(layout.parts.above) + (not layout.classes), PART)
         known["item"][: parts - 1], self.items = ends[:-1], np.diff(ends)
@@ -71,17 +70,12 @@ class Lists:
             lists, first = cupy.empty(strips + 1, np.int32), (layout.n, climbs) if k == 2 else (0, 0)
             corner = [cupy.empty((max(1, strips), 6), dtype) for _ in range(2)]
             places, owners = cupy.empty((2, 8 * strips + 4 * int(counts[k]) + first[1]), np.int32)
-            at = places.data.ptr + 4 * first[1], owners.data.ptr + 4 * first[1], np.int32(first[0])
-            given, own = of["upper" if k == 2 else "lower"], items
-            units = 0 if own.units is None else own.units.data.ptr
-            launch(
-                "fill_items", own.count, *addresses(own.entries, own.rows, own.strips), np.int32(own.count), orders[k],
-                *given, *addresses(rows, long, many, several), *at, units, referenced.data.ptr,
-            )  # fmt: skip
-            launch(
-                "fill_strips", strips + 1, *addresses(own.corner, own.starts), np.int32(strips), orders[k], *given,
-                *addresses(*corner, lists, several), *at,
-            )  # fmt: skip
+            at = places[first[1] :], owners[first[1] :], np.int32(first[0])
+            given, own, units = of["upper" if k == 2 else "lower"], items, 0 if items.units is None else items.units
+            inputs: tuple[Any, ...] = own.entries, own.rows, own.strips, np.int32(own.count), orders[k], *given
+            launch("fill_items", own.count, *inputs, rows, long, many, several, *at, units, referenced)
+            inputs = own.corner, own.starts, np.int32(strips), orders[k], *given
+            launch("fill_strips", strips + 1, *inputs, *corner, lists, several, *at)
             made.append((rows, long, many, lists, several, *corner))
             self.places.append(places)
             self.owners.append(owners)
@@ -92,27 +86,18 @@ class Lists:
         # Starts of each column's sums, then ends of each strip's.
         self.climb_sums = cupy.empty(len(starts) + len(self.climbed[3]) - 1, np.int32)
         self.climb_begin = self.climb_sums[: len(starts)]
-        launch(
-            "fill_climb", len(entries), *addresses(entries, slots, columns), np.int32(len(entries)), orders[3],
-            *of["upper"], *addresses(self.climb_entries, self.climb_numbers, self.places[2], self.owners[2]),
-        )  # fmt: skip
-        launch("fill_begins", len(starts), starts.data.ptr, np.int32(len(starts)), orders[3], self.climb_begin.data.ptr)
-        strips = self.climbed[3]
-        launch(
-            "fill_sums", len(strips) - 1, strips.data.ptr, np.int32(len(strips) - 1), np.int32(climbs),
-            self.climb_sums.data.ptr + 4 * len(starts),
-        )  # fmt: skip
-        count, begin, items_of = max(1, int(counts[4])), layout.owing_begin, cupy.asarray(ends.astype(np.int32))
+        inputs = entries, slots, columns, np.int32(len(entries)), orders[3], *of["upper"]
+        out = self.climb_entries, self.climb_numbers, self.places[2], self.owners[2]
+        launch("fill_climb", len(entries), *inputs, *out)
+        launch("fill_begins", len(starts), starts, np.int32(len(starts)), orders[3], self.climb_begin)
+        strips, sums = self.climbed[3], self.climb_sums[len(starts) :]
+        launch("fill_sums", len(strips) - 1, strips, np.int32(len(strips) - 1), np.int32(climbs), sums)
+        count, begin = max(1, int(counts[4])), layout.owing_begin
         of_debts = (cupy.empty(count, dtype) for _ in range(2))
         self.debts = cupy.empty((count, 4), np.int32), *of_debts, cupy.empty_like(begin)
-        launch(
-            "fill_debts", len(layout.owing), layout.owing.data.ptr, np.int32(len(layout.owing)), orders[4], orders[1],
-            items_of.data.ptr, *of["lower"][1:], *addresses(*self.debts[:3]),
-        )  # fmt: skip
-        launch("fill_begins", len(begin), begin.data.ptr, np.int32(len(begin)), orders[4], self.debts[3].data.ptr)
+        inputs = layout.owing, np.int32(len(layout.owing)), orders[4], orders[1], items_of
+        launch("fill_debts", len(layout.owing), *inputs, *of["lower"][1:], *self.debts[:3])
+        launch("fill_begins", len(begin), begin, np.int32(len(begin)), orders[4], self.debts[3])
         self.units = cupy.empty((len(layout.units), 8), np.int32)
-        lists, several = self.walked[3:5]
-        launch(
-            "fill_units", len(layout.units), layout.units.data.ptr, np.int32(len(layout.units)),
-            *addresses(lists, several, referenced, self.units),
-        )  # fmt: skip
+        inputs = layout.units, np.int32(len(layout.units)), *self.walked[3:5]
+        launch("fill_units", len(layout.units), *inputs, referenced, self.units)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ....algebra.ranges import positions, runs
 from ...cpu.sparse import regions, walks
+from .. import algebra
 from .lanes import WARP
 
 #: Subtrees with a larger share of all columns are not cut off.
@@ -47,11 +48,8 @@ class Shape:
         return replace(self, warps=few)
 
     def text(self, kind: str, slack: float) -> str:
-        names = f"each = {self.each}, warps = {self.warps}"
-        return (
-            f"constexpr int {names};\nusing Length = {kind};\nusing Number = {kind};\n"
-            f"constexpr bool slack = {str(slack > 0).lower()};\nconstexpr double scale = {1.0 + slack!r};\n"
-        )
+        constants = algebra.constants(each=self.each, warps=self.warps, slack=slack > 0, scale=1.0 + slack)
+        return f"{constants}using Length = {kind};\nusing Number = {kind};\n"
 
 
 class Parts:

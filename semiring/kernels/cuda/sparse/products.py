@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra.records import Semiring
-from .. import compile
+from .. import algebra, compile
 from ..library import cupy
 from .fronts import Fronts
 from .sweep import step_of
@@ -18,8 +18,8 @@ THREADS = 128
 
 @compile.unit("products.cu")
 def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool) -> str:
-    step = step_of(semiring, dtype, nonnegative)
-    return compile.source("products.cu", step, f"constexpr bool mirrored = {str(mirrored).lower()};\n")
+    constants = algebra.constants(mirrored=mirrored)
+    return compile.source("products.cu", step_of(semiring, dtype, nonnegative), constants)
 
 
 def product(
@@ -29,12 +29,11 @@ def product(
     tree, arrays, (count, n) = fronts.tree, fronts.arrays, x.shape
     found = text.functions(semiring, x.dtype, nonnegative, mirrored)
     y, v, left = cupy.empty(x.shape, x.dtype), cupy.empty(x.shape, x.dtype), cupy.empty((count, fronts.places), x.dtype)
-    tables = [arrays[name].data.ptr for name in ("child", "sibling", "local", "begin", "place")]
-    nodes, labels = tree.nodes.data.ptr, tree.labels.data.ptr
-    climbing = *tables, labels, up.data.ptr, x.data.ptr, left.data.ptr, v.data.ptr, np.int32(n), np.int64(fronts.places)
-    sweeping = tree.rows.data.ptr, labels, down.data.ptr, v.data.ptr, y.data.ptr, np.int32(n)
+    tables = [arrays[name] for name in ("child", "sibling", "local", "begin", "place")]
+    climbing = *tables, tree.labels, up, x, left, v, np.int32(n), np.int64(fronts.places)
+    sweeping = tree.rows, tree.labels, down, v, y, np.int32(n)
     for level in reversed(tree.every_level):
-        found["climb_fronts"]((len(level), count), (THREADS,), (level.data.ptr, nodes, *climbing))
+        found["climb_fronts"]((len(level), count), (THREADS,), (level, tree.nodes, *climbing))
     for level in tree.every_level:
-        found["sweep_fronts"]((len(level), count), (THREADS,), (level.data.ptr, nodes, *sweeping))
+        found["sweep_fronts"]((len(level), count), (THREADS,), (level, tree.nodes, *sweeping))
     return y

@@ -31,8 +31,7 @@ def answers(index: Any, sources: Array, targets: Array) -> Array:
     found = cupy.empty(len(i), np.uint8)
     if len(i):
         decide = text.functions()["decide"]
-        pointers = [x.data.ptr for x in (index.on_devices[device], i, j, found)]
-        decide((-(-len(i) // THREADS),), (THREADS,), (*pointers, np.int64(len(i))))
+        decide((-(-len(i) // THREADS),), (THREADS,), (index.on_devices[device], i, j, found, np.int64(len(i))))
         left = cupy.flatnonzero(found == OPEN)
         if len(left):
             found[left] = cupy.asarray(index[i[left].get(), j[left].get()].view(np.uint8))

@@ -13,8 +13,7 @@ from ....algebra.records import Semiring
 from ....host.errors import MemoryNeeded
 from ....host.memory import available, require
 from ....host.types import Array
-from .. import cards, compile, gpu
-from ..algebra import spelled
+from .. import algebra, cards, compile, gpu
 from ..library import cupy
 
 #: Sources of a batch, and arcs of a segment.
@@ -84,30 +83,22 @@ class Form:
         origin = int(np.ones(1, self.weights).view(self.key)[0])
         nothing = (origin if self.greatest else infinity - origin) if products else infinity
         key = "unsigned long long" if self.key.itemsize == 8 else "unsigned"
-        flags = {
-            "floating": record.floating,
-            "products": products,
-            "ranks": self.ranks,
-            "greatest": self.greatest,
-            "shifted": self.shifted,
-            "logarithmic": self.logarithmic,
-            "compared": self.compared,
-            "resumed": self.resumed,
-        }
+        flags = algebra.constants(
+            floating=record.floating, products=products, ranks=self.ranks, greatest=self.greatest,
+            shifted=self.shifted, logarithmic=self.logarithmic, compared=self.compared, resumed=self.resumed,
+        )  # fmt: skip
         return f"""\
-using Entry = {spelled(self.dtype)[0]};
-using Weight = {spelled(self.weights)[0]};
+using Entry = {algebra.spelled(self.dtype)[0]};
+using Weight = {algebra.spelled(self.weights)[0]};
 using Key = {key};
 constexpr Key nothing = {nothing}ull, origin = {origin}ull;
-constexpr bool {", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())};"""
+{flags}"""
 
 
 @compile.unit("searches.cu")
 def text(form: Form, shape: Shape, in_shared: bool = True) -> str:
     """Translation unit; `in_shared`: whether vertex bitmaps are in shared memory."""
-    sizes = ", ".join(f"{name} = {int(size)}" for name, size in asdict(shape).items())
-    shared = f"constexpr bool in_shared = {str(in_shared).lower()};"
-    return compile.source("searches.cu", form.prelude(), f"constexpr int {sizes};", shared)
+    return compile.source("searches.cu", form.prelude(), algebra.constants(**asdict(shape), in_shared=in_shared))
 
 
 @dataclass(frozen=True)
@@ -263,29 +254,13 @@ class Searches:
         compared: tuple[Any, ...] = (0, 0, 0, 0)
         if against is not None:
             A, undercut = against
-            compared = A.data.ptr, np.int64(A.strides[0] // A.itemsize), undercut.data.ptr, np.int64(len(undercut) - 1)
-        text.functions(form, self.shape, in_shared)["search_batches"](
-            (blocks,),
-            (self.shape.threads,),
-            (
-                *(X.data.ptr for X in self._graph),
-                np.int32(n),
-                *(X.data.ptr for X in (origins, places, delays)),
-                np.int32(count),
-                *(X.data.ptr for X in (panels, keys, lists)),
-                np.int64(self._capacity),
-                0 if bitmaps is None else bitmaps.data.ptr,
-                following.data.ptr,
-                np.float32(self.scale),
-                np.float32(self.buckets),
-                np.float32(min(max(guide.furthest, 0.0), 3e38)),
-                rows.data.ptr,
-                np.int64(rows.strides[0] // rows.itemsize),
-                absent,
-                absent if guide.limit is None else guide.limit,
-                0 if self._shift is None else self._shift.data.ptr,
-                0 if self._known is None else self._known.data.ptr,
-                *compared,
-            ),
-            shared_mem=shared,
-        )
+            compared = A, np.int64(A.strides[0] // A.itemsize), undercut, np.int64(len(undercut) - 1)
+        graph = *self._graph, np.int32(n), origins, places, delays, np.int32(count)
+        space = panels, keys, lists, np.int64(self._capacity), 0 if bitmaps is None else bitmaps, following
+        furthest = min(max(guide.furthest, 0.0), 3e38)
+        order = np.float32(self.scale), np.float32(self.buckets), np.float32(furthest)
+        out = rows, np.int64(rows.strides[0] // rows.itemsize), absent, absent if guide.limit is None else guide.limit
+        tables = (0 if X is None else X for X in (self._shift, self._known))
+        search = text.functions(form, self.shape, in_shared)["search_batches"]
+        arguments = *graph, *space, *order, *out, *tables, *compared
+        search((blocks,), (self.shape.threads,), arguments, shared_mem=shared)

@@ -80,23 +80,12 @@ class Shape:
 
     def text(self, mirrored: bool, kept: str = "") -> str:
         """C++ constants for the kernels; `kept` of a region: its "greatest" or "least" entries, "some" rows, or all."""
-        sizes = {
-            "each": self.each,
-            "warps": self.warps,
-            "stack_rows": self.stack,
-            "most_strips": self.strips,
-            "deep": self.deep,
-            "stages": self.stages,
-            "region_blocks": self.region_blocks,
-            "level_blocks": self.level_blocks,
-            "level_warps": self.level_warps,
-            "run": self.run,
-        }
-        constants = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-        only_worst = kept in ("greatest", "least")
-        flags = {"mirrored": mirrored, "only_worst": only_worst, "greatest": kept == "greatest", "some": kept == "some"}
-        switches = ", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())
-        return f"constexpr int {constants};\nconstexpr bool {switches};\n"
+        return algebra.constants(
+            each=self.each, warps=self.warps, stack_rows=self.stack, most_strips=self.strips, deep=self.deep,
+            stages=self.stages, region_blocks=self.region_blocks, level_blocks=self.level_blocks,
+            level_warps=self.level_warps, run=self.run, mirrored=mirrored, only_worst=kept in ("greatest", "least"),
+            greatest=kept == "greatest", some=kept == "some",
+        )  # fmt: skip
 
 
 def step_of(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
@@ -347,7 +336,7 @@ class Sweeps:
         regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each
         found = cupy.full((regions + PARTS, pitch), dtypes.one(semiring, dtype), dtype)
         self.sweep_low(lanes, v, top, self.tree.ranked, worst, found)
-        rest = top.data.ptr, top.strides[0] // top.itemsize, np.int32(len(top)), found[regions:].data.ptr, pitch
+        rest = top, top.strides[0] // top.itemsize, np.int32(len(top)), found[regions:], pitch
         worst["worst_rows"]((-(-pitch // wide), PARTS), (128,), (*rest, np.int32(pitch)))
         return (found.max if word == "greatest" else found.min)(axis=0)[: lanes.count]
 
@@ -355,17 +344,14 @@ class Sweeps:
         """z and v of the sorted lanes, a row per place on the path from the root."""
         tree, pitch = self.tree, lanes.padded
         z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
-        tables, ours = addresses(tree.slots, self.up), (*addresses(z, v), _pitch(v))
-        starts = addresses(tree.nodes, tree.owner, tree.parent), addresses(lanes.starts)
-        self.kernels["climb_regions"](
-            (-(-pitch // 128),), (128,), (*starts[0], *tables, *starts[1], *ours, np.int32(pitch))
-        )
+        tables, ours = (tree.slots, self.up), (z, v, _pitch(v))
+        arguments = tree.nodes, tree.owner, tree.parent, *tables, lanes.starts, *ours, np.int32(pitch)
+        self.kernels["climb_regions"]((-(-pitch // 128),), (128,), arguments)
         for on_device, count, start, work in lanes.climbs:
             if work and self._root is not None and on_device is tree.levels[0][1]:
                 self._climb_root(lanes, z, v)
             elif work:
-                before = lanes.before.data.ptr + 4 * start
-                level = *addresses(tree.nodes, on_device), before, np.int32(count), *addresses(lanes.ranges)
+                level = tree.nodes, on_device, lanes.before[start:], np.int32(count), lanes.ranges
                 self.kernels["climb_level"]((-(-work // WARPS),), (WARP * WARPS,), (*level, *tables, *ours))
         return z, v
 
@@ -397,7 +383,7 @@ class Sweeps:
         groups = -(-lanes.padded // (threads * tree.shape.each))
         rest = self._rest(lanes, v, out, numbers)
         for depth, tiles in enumerate(tree.tiles):
-            arguments = *addresses(tree.nodes, tiles, lanes.ranges), *rest
+            arguments = tree.nodes, tiles, lanes.ranges, *rest
             if depth == 0:
                 self.kernels["sweep_roots"]((len(tiles) * groups,), (threads,), arguments)
             else:
@@ -411,20 +397,19 @@ class Sweeps:
         if not len(tree.regions):
             return
         groups = -(-lanes.padded // (WARP * shape.warps * shape.each))
-        tables = addresses(tree.nodes, tree.regions, lanes.ranges, tree.local)
-        arguments = *tables, *self._rest(lanes, v, out, numbers)
-        arguments += (0, 0) if worst is None else (worst.data.ptr, lanes.padded)
-        arguments += np.int32(len(tree.regions)), np.int32(groups)
+        tables = tree.nodes, tree.regions, lanes.ranges, tree.local, *self._rest(lanes, v, out, numbers)
+        ends = (0, 0) if worst is None else (worst, lanes.padded)
+        arguments = *tables, *ends, np.int32(len(tree.regions)), np.int32(groups)
         function = (kernels or self.kernels)["sweep_regions"]
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
     def _rest(self, lanes: Lanes, v: Label, out: Array, numbers: Numbers | None) -> tuple[Any, ...]:
-        arguments = addresses(*(numbers or (self.tree.rows, self.tree.labels)), self.down, lanes.places, v)
-        return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
+        labels = numbers or (self.tree.rows, self.tree.labels)
+        return *labels, self.down, lanes.places, v, _pitch(v), out, _pitch(out), np.int32(lanes.padded)
 
     def transpose(self, panel: Array, rows: Any) -> None:
         count, n = rows.shape
-        near, far = ((X.data.ptr, X.strides[0] // X.itemsize) for X in (panel, rows))
+        near, far = ((X, X.strides[0] // X.itemsize) for X in (panel, rows))
         self.kernels["transpose"]((-(-n // 32), -(-count // 32)), (256,), (*near, *far, np.int32(n), np.int32(count)))
 
 
@@ -432,11 +417,8 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Ar
     tree = rows.tree
     (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
     ends = sources.starts, targets.starts, sources.places, targets.places
-    arguments = addresses(tree.nodes, tree.owner, tree.parent, *ends)
-    count = sources.count
-    rows.kernels["pairs"](
-        (-(-count // 128),), (128,), (*arguments, *addresses(v, z), sources.padded, out.data.ptr, np.int32(count))
-    )
+    arguments = tree.nodes, tree.owner, tree.parent, *ends, v, z, sources.padded, out, np.int32(sources.count)
+    rows.kernels["pairs"]((-(-sources.count // 128),), (128,), arguments)
 
 
 def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[Any]]:

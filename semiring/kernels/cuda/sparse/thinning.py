@@ -45,10 +45,10 @@ class Listed:
         self.heads, self.weights = (cupy.empty((lists, CAPACITY), dtype) for dtype in (np.int32, self.form.key))
         self.degrees, self.totals = cupy.empty(lists, np.int32), cupy.zeros(4, np.uint64)
         self.kernels = text.functions(self.form)
-        self.matrix = A.data.ptr, np.int64(A.strides[0] // A.itemsize), np.int32(self.n)
-        self.lists = tuple(X.data.ptr for X in (self.heads, self.weights, self.degrees))
-        places = 0 if self.rows is None else self.rows.data.ptr
-        arguments = (*self.matrix, places, np.int32(count), *self.lists, self.totals.data.ptr, self.absent)
+        self.matrix = A, np.int64(A.strides[0] // A.itemsize), np.int32(self.n)
+        self.lists = self.heads, self.weights, self.degrees
+        places = 0 if self.rows is None else self.rows
+        arguments = (*self.matrix, places, np.int32(count), *self.lists, self.totals, self.absent)
         self.kernels["list_best"]((lists,), (THREADS,), arguments)
 
     def left(self) -> np.ndarray:
@@ -56,7 +56,7 @@ class Listed:
         assert self.rows is not None
         counts = cupy.zeros(len(self.rows), np.int32)
         grid = -(-self.n // THREADS), len(self.rows)
-        arguments = (*self.matrix, self.rows.data.ptr, *self.lists, counts.data.ptr, self.absent)
+        arguments = (*self.matrix, self.rows, *self.lists, counts, self.absent)
         self.kernels["count_left"](grid, (THREADS,), arguments)
         found: np.ndarray = counts.get()
         return found
@@ -71,14 +71,14 @@ class Listed:
         start = cupy.zeros(self.n + 1, np.int32)
         start[1:] = cupy.cumsum(self.degrees)
         heads, weights = (cupy.zeros(arcs + LANES, dtype) for dtype in (np.int32, self.form.weights))
-        arguments = *self.lists, start.data.ptr, np.int32(self.n), heads.data.ptr, weights.data.ptr
+        arguments = *self.lists, start, np.int32(self.n), heads, weights
         self.kernels["compress"]((-(-self.n // (THREADS // 32)),), (THREADS,), arguments)
         return start, heads, weights
 
     def add(self, X: Array, places: Array) -> bool:
         """Also list the arcs at places of a flattened matrix X; returns whether all fit."""
-        count, matrix = len(places), (X.data.ptr, np.int64(X.strides[0] // X.itemsize), np.int32(self.n))
-        arguments = *matrix, places.data.ptr, np.int64(count), *self.lists, self.totals.data.ptr, self.absent
+        count, matrix = len(places), (X, np.int64(X.strides[0] // X.itemsize), np.int32(self.n))
+        arguments = *matrix, places, np.int64(count), *self.lists, self.totals, self.absent
         self.kernels["list_more"]((-(-count // THREADS),), (THREADS,), arguments)
         return not int(self.totals.get()[3])
 
@@ -103,7 +103,7 @@ class Thinned:
             return None
         old, new = cupy.full(n, 1.0, np.float32), cupy.empty(n, np.float32)
         for _ in range(growth.TIMES):
-            arguments = *(X.data.ptr for X in graph), np.int32(n), np.float32(rate), old.data.ptr, new.data.ptr
+            arguments = *graph, np.int32(n), np.float32(rate), old, new
             self.listed.kernels["grow"]((-(-n // (THREADS // 32)),), (THREADS,), arguments)
             old, new = new, old
         return growth.later(old.get(), rate) * self.scale

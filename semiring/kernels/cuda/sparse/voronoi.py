@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra.records import Semiring
-from .. import compile
+from .. import algebra, compile
 from ..library import cupy
 from .lanes import Lanes
 from .sweep import Sweeps, step_of
@@ -18,9 +18,8 @@ TOGETHER = 4
 
 @compile.unit("voronoi.cu")
 def text(semiring: Semiring, dtype: np.dtype, mirrored: bool) -> str:
-    flags = {"mirrored": mirrored, "greatest": semiring.add.selects == "greatest"}
-    switches = ", ".join(f"{name} = {str(flag).lower()}" for name, flag in flags.items())
-    return compile.source("voronoi.cu", step_of(semiring, dtype, False), f"constexpr bool {switches};\n")
+    flags = algebra.constants(mirrored=mirrored, greatest=semiring.add.selects == "greatest")
+    return compile.source("voronoi.cu", step_of(semiring, dtype, False), flags)
 
 
 def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: bool) -> tuple[Any, Any]:
@@ -35,14 +34,9 @@ def nearest(sweeps: Sweeps, columns: np.ndarray, semiring: Semiring, mirrored: b
     _, v = sweeps.climb(lanes)
     y, sources = cupy.empty(tree.n, dtype), cupy.empty(tree.n, np.int32)
     tables = tree.nodes, tree.rows, tree.labels, lanes.ranges, names, sweeps.down, v
-    addresses = (
-        *(table.data.ptr for table in tables),
-        np.int64(v.strides[0] // v.itemsize),
-        y.data.ptr,
-        sources.data.ptr,
-    )
+    arguments = *tables, np.int64(v.strides[0] // v.itemsize), y, sources
     function = text.functions(semiring, dtype, mirrored)["sweep_sources"]
     for level, strips in zip(tree.every_level, tree.strips_of_levels, strict=True):
         grid = -(-len(level) // TOGETHER), strips
-        function(grid, (32 * TOGETHER,), (level.data.ptr, np.int32(len(level)), *addresses))
+        function(grid, (32 * TOGETHER,), (level, np.int32(len(level)), *arguments))
     return sources, y
