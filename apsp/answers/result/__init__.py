@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
@@ -14,6 +14,7 @@ from semiring.host.types import Algebra, Array, DType, Fields, Scalar, Vertices
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 
+from ...big.distributed.solving import WorldLike
 from ...big.large.limits import Limits
 from ...io.display import frames
 from ...io.labels import Labels
@@ -27,6 +28,7 @@ from ...road.engines.streamed import written
 from ...road.estimates import in_units
 from ...road.question import Question
 from ...road.road import answer
+from ...road.types import EngineName, ScheduleName, Source
 from ...road.wants import Wants
 from ..measures import Measured
 from .along import carried
@@ -35,10 +37,6 @@ from .mapped import Mapped
 from .ranked import Ranked
 from .reweighting import updated
 from .turned import expanded, over_copies
-
-if TYPE_CHECKING:
-    from ...big.distributed.solving import WorldLike
-    from ...road.types import EngineName, ScheduleName, Source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
