@@ -166,7 +166,9 @@ class Elimination(Queries):
     `row`, `column` and each of `rows` take `Cost.sweep` pairs, and `Cost.climb` at most; `rows` holds n · `block`
     entries. `panels` and `reduced` take n `Cost.sweep` pairs in all and `workspace` bytes, `to_dense` as many and n²
     entries, `matvec` and `rmatvec` about `Cost.fill` pairs a column of x. `from_arrays` costs as `eliminate`, counted
-    by `semiring.sparse.analyse`.
+    by `semiring.sparse.analyse`. `entry` takes two climbs that meet, at most 2 `Cost.climb` pairs, independent of n,
+    and each of `entries` as many at most: where indices recur, one climb from each distinct i (or j), and one sweep of
+    each supernode on the root paths that these meet.
 
     Examples
     --------

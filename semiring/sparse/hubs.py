@@ -131,7 +131,8 @@ class HubLabels(Pairs):
 
     Notes
     -----
-    `of_arrays` is O(n) for the tables; labels are not read, but copied if their byte order is foreign.
+    `of_arrays` is O(n) for the tables; labels are not read, but copied if their byte order is foreign. `entry` and each
+    of `entries` take one pair a common column of both paths; on a GPU the latter are CuPy arrays if i or j is.
     """
 
     def __init__(

@@ -107,10 +107,12 @@ class Searches(Rows, Columns):
     Notes
     -----
     Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), relax an arc for 32 sources at once. `row`,
-    each of `to_dense`, and `column`, on reversed arcs, take O(n + arcs) if vertices are taken few times, usually two or
-    three in graphs of small diameter, `batch` O(1); memory is 32 entries a vertex and thread. Arcs that improve walks
-    are first made non-negative by potentials (Johnson 1977), in float64 or int64. Where ⊗ selects, ranks of weights are
-    searched instead. `order` takes one search on first use, `effort` one batch of at most four.
+    each of `rows` and `to_dense`, and `column`, on reversed arcs, take O(n + arcs) if vertices are taken few times,
+    usually two or three in graphs of small diameter, `batch` O(1); memory is 32 entries a vertex and thread. Arcs that
+    improve walks are first made non-negative by potentials (Johnson 1977), in float64 or int64. Where ⊗ selects, ranks
+    of weights are searched instead. `order` takes one search on first use, `effort` one batch of at most four. `rows`
+    from 128 sources on are delayed to reach one well-connected vertex together, which takes one more search and halves
+    the time of many.
 
     Examples
     --------

@@ -98,15 +98,16 @@ class Result(Mapped, Ranked, Measured):
         without positions, if the entries do not fit.
     ShapeError
         In `distance`, if the shapes of u and v do not broadcast; in `edges` of a matrix; in `plot`, `explore` and
-        `to_geojson`, if values are not one per vertex, or per edge; in `reduce` and `save_predecessors` of a partial result.
+        `to_geojson`, if values are not one per vertex, or per edge; in `reduce` and `save_predecessors` of a partial
+        result.
     ValueError, FormatError, OSError
         In `reduce`, if the name is unknown; in `plot`, if values come without positions, or the file of these is
         malformed; in `explore`, `to_geojson` and `to_geopandas`, if the graph or a path vertex has no places, or limits
         or buffer lack what they apply to; in `save_predecessors`, as in `save`.
     DomainError
-        In `reduce`, if "harmonic" meets a negative distance; if places are not degrees (in `explore` unless
-        `planar`), or limits not finite; in `tied`, if the tolerance is negative or no number, and in the query
-        that follows, if it is not below all edge lengths.
+        In `reduce`, if "harmonic" meets a negative distance; if places are not degrees (in `explore` unless `planar`),
+        or limits not finite; in `tied`, if the tolerance is negative or no number, and in the query that follows, if it
+        is not below all edge lengths.
     ImportError
         In `to_frame`, `plot`, `to_geopandas`, and for polygons `to_geojson`, if the library is missing: extras
         `frames`, `plot` and `geo`.

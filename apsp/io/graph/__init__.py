@@ -71,8 +71,9 @@ class Graph(Exported):
         two, if the library is missing.
     ShapeError
         In `from_matrix`, if A is not square, or has another number of labels; in `from_arrays`, if lengths differ; in
-        `from_edges`, if an edge is no pair or triple, or some have a weight and others none. In `having`, if a dense matrix is to be undirected, nulls
-        come with unread weights, or places are not (n, 2). In `nearest`, if lon and lat are not equally long vectors.
+        `from_edges`, if an edge is no pair or triple, or some have a weight and others none. In `having`, if a dense
+        matrix is to be undirected, nulls come with unread weights, or places are not (n, 2). In `nearest`, if lon and
+        lat are not equally long vectors.
     VertexError
         In `from_arrays`, if a position is not in 0 … n − 1, or a label occurs twice; in `from_edges`, if an edge names
         a vertex that `labels` lacks; in `having`, if no key of a mapping of places is a label.
