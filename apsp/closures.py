@@ -11,6 +11,7 @@ import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
+from semiring.dense.bits import BitMatrix
 from semiring.host.devices import is_plain
 from semiring.host.spelling import came
 from semiring.host.types import Algebra, Array, DType, Function, Tensor
@@ -18,6 +19,7 @@ from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 from semiring.tensors.gradients import TIES, ties_error
 
+from .big.distributed.solving import WorldLike
 from .big.large.limits import Limits
 from .big.large.sources import matrix_or_graph
 from .doors.gradients.dispatch import differentiable, is_differentiated
@@ -29,9 +31,6 @@ from .road.road import answer
 from .road.wants import WANTS, Wants
 
 if TYPE_CHECKING:
-    from semiring.dense.bits import BitMatrix
-
-    from .big.distributed.solving import WorldLike
     from .comparison.steps import Steps
     from .road.types import Source, Work
 

@@ -2,6 +2,11 @@
 
 Built on `einsum` and the chain recursion (chains.py), one launch on a GPU. Differentiable where their semirings are;
 float16 and bfloat16 give float32.
+
+Raises
+------
+ShapeError, DTypeError
+    In `marginals` and `viterbi`, as in `log_partition`.
 """
 
 from __future__ import annotations
@@ -135,22 +140,13 @@ def marginals(
     unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
 ) -> Tensor:
     """P(y_t = s): probability of each state at each step of a linear-chain model.
-
-    Parameters
-    ----------
-    unary, transitions, final, lengths
-        As in `log_partition`.
+    As in `log_partition`: `unary`, `transitions`, `final`, `lengths` and errors.
 
     Returns
     -------
     tensor, shape (B, T, S)
         Rows sum to 1; zeros beyond a sequence's end and where there is no path. Differentiable by `unary` and
         `transitions`.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-        As `log_partition`.
 
     See Also
     --------
@@ -178,11 +174,7 @@ def viterbi(
     unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Best path of a linear-chain model, and its score.
-
-    Parameters
-    ----------
-    unary, transitions, final, lengths
-        As in `log_partition`.
+    As in `log_partition`: `unary`, `transitions`, `final`, `lengths` and errors.
 
     Returns
     -------
@@ -190,11 +182,6 @@ def viterbi(
         −inf where there is no path. Differentiable, along the path.
     paths : int64 tensor, shape (B, T)
         States; −1 beyond a sequence's end. Ties go to the lowest last state, and so backwards.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-        As `log_partition`.
 
     See Also
     --------

@@ -7,7 +7,6 @@ Each function is also a method of `Result`, by label.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +18,11 @@ from semiring.host.devices import host
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
 from semiring.host.types import Array, Blocks, Label, Scalar
 
+from ..io.graph import Graph
+from ..io.labels import Labels
+from ..road.engines.base import Engine
 from ..road.log import Watch
 from .totals import FarthestPair, Totals
-
-if TYPE_CHECKING:
-    from ..io.graph import Graph
-    from ..io.labels import Labels
-    from ..road.engines.base import Engine
 
 #: Entries of a block, on the host (small temporaries) and on a GPU (occupancy).
 _CHUNK, _CHUNK_GPU = 1 << 20, 1 << 24

@@ -21,7 +21,7 @@ from semiring.sparse import Hops
 
 from ..closures import closure
 from ..io.inputs import as_graph
-from ..io.inputs.indices import refuse_ambiguous
+from ..io.inputs.edges import refuse_ambiguous
 from .routes import next_hops
 
 #: No path, in int16, while counting.

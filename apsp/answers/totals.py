@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from semiring.host.errors import DomainError, NoPathError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Blocks, Label, Scalar
 
-if TYPE_CHECKING:
-    from ..io.labels import Labels
+from ..io.labels import Labels
 
 
 class OverPairs(float):

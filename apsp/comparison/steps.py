@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
+from semiring.algebra.records import Semiring
 from semiring.algebra.saturation import widened, wider
 from semiring.algebra.survey import fast
 from semiring.host.errors import ShapeError
 from semiring.host.spelling import came
-from semiring.host.types import Axes
+from semiring.host.types import Array, Axes, Label
 from semiring.kernels.backend import bind
 from semiring.kernels.observed import Observed
 from semiring.kernels.verbs import Verb
@@ -25,13 +26,8 @@ from ..io.display import notebook, output
 from ..io.display.notebook import aligned
 from ..road import schedules
 from ..road.plans import make_plan
+from ..road.question import Question
 from ..road.road import answer
-
-if TYPE_CHECKING:
-    from semiring.algebra.records import Semiring
-    from semiring.host.types import Array, Label
-
-    from ..road.question import Question
 
 #: Largest matrix recorded; n copies of more would be unreadable.
 MOST = 32

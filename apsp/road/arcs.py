@@ -16,13 +16,13 @@ from semiring.host.types import Edges, Matrix
 from semiring.sparse.cycles import Weighted
 
 from ..answers.neighbourhoods import ENOUGH, FEW, TRIED, Neighbourhoods, around
+from ..io.graph import Graph
 from ..io.graph.compressed import Compressed
 from . import estimates
+from .wants import Wants
 
 if TYPE_CHECKING:
-    from ..io.graph import Graph
     from .question import Question
-    from .wants import Wants
 
 #: Degree of a hub, relative to the mean.
 HUB = 8

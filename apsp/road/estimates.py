@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from semiring.algebra.dtypes import SCALARS
+from semiring.algebra.records import Semiring
 from semiring.host.compiling import Missing
 from semiring.host.memory import shown
+from semiring.kernels.contract import Backend
 
 from . import rates
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from semiring.algebra.records import Semiring
-    from semiring.kernels.contract import Backend
     from semiring.sparse import Cost, HubCost
 
     from .plans import Plan

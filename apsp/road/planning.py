@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.host.types import Algebra, DType, Label
 
+from ..big.distributed.solving import WorldLike
 from ..big.large.limits import Limits
 from ..big.large.sources import matrix_or_graph
 from ..io.quantities import Weighed
@@ -21,11 +22,8 @@ from .plans import Plan
 from .problem import on_device_of
 from .question import Question
 from .road import choose
+from .types import EngineName, ScheduleName, Source
 from .wants import Wants
-
-if TYPE_CHECKING:
-    from ..big.distributed.solving import WorldLike
-    from .types import EngineName, ScheduleName, Source
 
 
 def plan(

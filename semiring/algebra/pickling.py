@@ -26,8 +26,8 @@ def reduce(record: Any, where: Values, own: tuple[Function | None, ...] = ()) ->
             if value is record:
                 return _standing, (name, variable)
     if "cloudpickle" not in sys.modules:
-        for function in own:
-            if function is not None and not _has_a_name(function):
+        for function in (function for function in own if function is not None):
+            if getattr(sys.modules.get(function.__module__), function.__qualname__, None) is not function:
                 raise pickle.PicklingError(
                     f"{type(record).__name__} {getattr(record, 'name', '')}: to be pickled, its functions must have "
                     f"names in a module, got {function!r} of {function.__module__}. Define it with `def` at the "
@@ -38,10 +38,6 @@ def reduce(record: Any, where: Values, own: tuple[Function | None, ...] = ()) ->
 
 def _standing(module: str, variable: str) -> Any:
     return getattr(importlib.import_module(module), variable)
-
-
-def _has_a_name(function: Function) -> bool:
-    return getattr(sys.modules.get(function.__module__), function.__qualname__, None) is function
 
 
 def uncached(instance: Any) -> Fields:

@@ -13,6 +13,7 @@ import numpy as np
 from ..algebra import dtypes
 from ..algebra.catalog import get
 from ..algebra.ranges import cut
+from ..algebra.records import Semiring
 from ..algebra.units import exact
 from ..dense.cycles import Lengths
 from ..host.memory import require
@@ -30,7 +31,6 @@ from . import pendant, structure
 from .buffers import addresses, aligned
 
 if TYPE_CHECKING:
-    from ..algebra.records import Semiring
     from .elimination import Elimination
 
 #: Most lanes of a batch; and where lanes with equal entries in a subtree are merged there.

@@ -1,6 +1,11 @@
 """`einsum`, `einsum_path`, `sum`, `prod` and `outer` over a semiring, on arrays of any library.
 
 An einsum is planned and executed in contraction.py, by products of matrices and the operations of elementwise.py.
+
+Raises
+------
+ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+    In `sum`, `prod` and `outer` as in `matmul`; in `einsum_path` as in `einsum`.
 """
 
 from __future__ import annotations
@@ -141,6 +146,8 @@ def einsum_path(
 ) -> Contraction:
     """Plan of an `einsum`: steps, pairs and memory; printable.
 
+    It raises as `einsum`.
+
     Parameters
     ----------
     subscripts : str
@@ -156,11 +163,6 @@ def einsum_path(
     -------
     Contraction
         With `steps`, `pairs` and `bytes`.
-
-    Raises
-    ------
-    ShapeError, DTypeError, SemiringError
-        As `einsum`.
 
     See Also
     --------
@@ -200,6 +202,8 @@ def sum(
 ) -> Matrix:
     """⊕ of entries along axes: in min-plus the least, in (+, ×) the sum.
 
+    It raises as `matmul`, and ShapeError if A has no such axis.
+
     Parameters
     ----------
     A : array_like
@@ -214,11 +218,6 @@ def sum(
     -------
     array
         Without those axes; the semiring's zero where they are empty.
-
-    Raises
-    ------
-    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`; ShapeError if A has no such axis.
 
     See Also
     --------
@@ -245,6 +244,8 @@ def sum(
 def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: int | None = None) -> Matrix:
     """⊗ of entries along an axis, in order: in min-plus their sum, in (+, ×) their product.
 
+    It raises as `matmul`, and ShapeError if A has no such axis.
+
     Parameters
     ----------
     A : array_like
@@ -257,11 +258,6 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
     -------
     array
         Without that axis; the semiring's one where it is empty.
-
-    Raises
-    ------
-    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`; ShapeError if A has no such axis.
 
     See Also
     --------
@@ -315,6 +311,8 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
 def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | None = None) -> Matrix:
     """Outer product: x ⊗ y for each entry of x and each of y.
 
+    It raises as `matmul`, and ShapeError if either is a scalar.
+
     Parameters
     ----------
     x : array_like, shape (…, m)
@@ -326,11 +324,6 @@ def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | 
     Returns
     -------
     array, shape (…, m, n)
-
-    Raises
-    ------
-    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
-        As `matmul`; ShapeError if either is a scalar.
 
     See Also
     --------

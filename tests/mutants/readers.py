@@ -430,7 +430,7 @@ MUTANTS = [
     ),
     Mutant(
         "dict-of-tables",
-        "apsp/io/inputs/dicts.py",
+        "apsp/io/inputs/edges.py",
         "if any(map(is_table, source.values())):",
         "if not source:",
         "tests/test_ten_minutes.py::test_a_mistake_ends_in_one_line_with_its_way_out",

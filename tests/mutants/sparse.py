@@ -70,7 +70,7 @@ MUTANTS = [
     Mutant(
         "hubs-disk-space",
         "apsp/io/saving/hubs.py",
-        "    folder.require_disk_space(Path(path), sum(array.nbytes for array in more.values()))\n",
+        "    require_disk_space(path, sum(array.nbytes for array in more.values()))\n",
         "",
         "tests/test_hubs.py::test_labels_that_do_not_fit_on_their_disk_are_refused_before_any_is_written",
         "A disk is filled with labels that do not fit on it.",

@@ -6,17 +6,19 @@ import os
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import get, lor_land
+from semiring.algebra.records import Semiring
 from semiring.algebra.survey import survey
 from semiring.host.compiling import clock
 from semiring.host.devices import on_device
+from semiring.host.types import Algebra
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import StoredBits, TileStore
 
+from ...big.distributed.solving import WorldLike
 from ...big.large.limits import Limits
 from ...io.graph import Graph
 from ...io.graph.nulls import refuse_ambiguous
@@ -27,16 +29,10 @@ from ...io.saving import check_output
 from ...road.engines.packed import Packed
 from ...road.question import Question
 from ...road.road import answer
+from ...road.types import EngineName, ScheduleName, Source
 from ...road.wants import Wants
 from .archives import save_into
 from .reachability import Reachability
-
-if TYPE_CHECKING:
-    from semiring.algebra.records import Semiring
-    from semiring.host.types import Algebra
-
-    from ...big.distributed.solving import WorldLike
-    from ...road.types import EngineName, ScheduleName, Source
 
 
 def transitive_closure(

@@ -14,12 +14,11 @@ from semiring.host.spelling import came
 from semiring.stores.files import claimed
 
 from ...io.saving.tiles import building
+from ...road.wants import Wants
 from .checkpoints import EVERY
 
 if TYPE_CHECKING:
     from semiring.distributed import World
-
-    from ...road.wants import Wants
 
 
 @dataclass(frozen=True)

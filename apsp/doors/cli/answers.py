@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,8 +14,6 @@ from ...io.display.terminal import Meter
 from .reporting import number, quiet, report, report_table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
     from ...answers.result import Result

@@ -17,8 +17,7 @@ from semiring.dense.routes import adjoint
 from semiring.host.types import Label, Weight
 
 from ...answers.flows import Scale, Sums
-from .graphs import Arcs, Converted, arcs_or_none, positions
-from .original import original
+from .graphs import Arcs, Converted, arcs_or_none, original, positions
 
 #: Relative rounding tolerance between an arc and the distance of its ends.
 _SLACK = 1e-12

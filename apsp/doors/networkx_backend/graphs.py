@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import networkx as nx
 import numpy as np
+from networkx.utils.backends import _registered_algorithms
 
 from semiring.algebra.catalog import min_plus
 from semiring.dense.ranking import Ranking
@@ -65,6 +67,12 @@ class Converted:
             if not callable(weight):
                 self._arcs[weight] = found
         return found
+
+
+def original(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
+    """NetworkX's own answer, for weights that only Python can add, and for exceptions."""
+    function = _registered_algorithms.get(name) or getattr(nx, name)  # not registered: barycenter, an alias since 3.7
+    return function.orig_func(graph.graph, *args, **kwargs)
 
 
 def positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:

@@ -10,8 +10,7 @@ import numpy as np
 from semiring.host.errors import NegativeCycleError
 from semiring.host.types import Label, Scalar, Weight
 
-from .graphs import AllLengths, Arcs, Converted, Lengths, arcs_or_none, nonnegative, positions
-from .original import original
+from .graphs import AllLengths, Arcs, Converted, Lengths, arcs_or_none, nonnegative, original, positions
 
 T = TypeVar("T")
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")

@@ -19,8 +19,7 @@ from semiring.host.types import Label, Weight
 
 from ...csgraph.engines import Options, potentials, with_predecessors
 from ...road.log import warn
-from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none, names, nonnegative, positions
-from .original import original
+from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none, names, nonnegative, original, positions
 
 T = TypeVar("T")
 #: {node: its predecessor} and {node: path}, from one source.

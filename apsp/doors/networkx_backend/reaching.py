@@ -13,8 +13,7 @@ from semiring.host.types import Label
 from ...answers.reach import transitive_closure as reachability
 from ...answers.reach.reachability import Reachability
 from ...io.graph import Graph
-from .graphs import Converted, names
-from .original import original
+from .graphs import Converted, names, original
 
 #: Rows unpacked at a time.
 _ROWS = 1024

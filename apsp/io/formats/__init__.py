@@ -1,4 +1,4 @@
-"""Graph file formats: each is a module of this package with a record `FORMAT`, found by being here.
+"""Graph file formats: each is a module of this package with a record `FORMAT`, or `FORMATS`, found by being here.
 
 | name         | suffixes        | vertices         | weights            |
 |--------------|-----------------|------------------|--------------------|
@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,8 +64,9 @@ __all__ = ["Format", "check_output", "formats", "names", "read", "write", "writt
 @cache
 def formats() -> dict[str, Format]:
     """Formats by name, in the order of `sniff`."""
-    found: list[Format] = sorted(records(__name__, "FORMAT").values(), key=lambda f: (f.rank, f.name))
-    return {f.name: f for f in found}
+    several = chain.from_iterable(records(__name__, "FORMATS").values())
+    found: list[Format] = [*records(__name__, "FORMAT").values(), *several]
+    return {f.name: f for f in sorted(found, key=lambda f: (f.rank, f.name))}
 
 
 def names() -> tuple[str, ...]:

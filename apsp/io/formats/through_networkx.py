@@ -1,21 +1,37 @@
-"""Formats read by NetworkX: adapters of its readers, and the choice of the weight attribute."""
+"""Formats read by NetworkX, of read-only files: GEXF, GML, graph6, GraphML, and DOT by pydot.
+
+Vertices are named by their ids, in GML by label if possible; the weight is an edge attribute.
+"""
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import IO, Any
 
 from semiring.host.errors import FormatError
-from semiring.host.types import Function, Label
+from semiring.host.types import Fields, Function, Input, Label
 
 from ..graph import Graph
 from ..labels import Labels
 from ..reading.files import Source
 from ..reading.from_networkx import from_networkx
 from ..reading.options import ANYHOW, Reading
+from .base import Format
 from .tokens import integral, numbers, seconds, show
+
+#: Maximum nesting of lists; graphs have three levels, drawings six.
+_DEEPEST = 100
+#: Brackets of lists, skipping texts and comments.
+_BRACKETS = re.compile(rb'"[^"]*"|^[ \t]*#[^\n]*|[][]', re.MULTILINE)
+#: A name, quoted or plain, before the port that may follow it.
+_NAME = re.compile(r'("(?:\\.|[^"\\])*"|<.*>|[^:]*)', re.DOTALL)
+#: What pydot takes for nodes.
+_LINE_ENDS = ('"\\n"', '"\\r\\n"')
 
 
 def reader(parse: Function, what: str, *more: str) -> Callable[..., Graph]:
@@ -66,3 +82,112 @@ def _numbers_of(elements: Iterable[dict[Any, Any]], names: Iterable[Label] | Non
             found = values if wrong is None else seconds(texts)
             for data, value in zip(having, texts if found is None else found.tolist(), strict=True):
                 data[name] = value
+
+
+def _gml(networkx: ModuleType, file: IO[bytes]) -> Any:
+    """Parse with nodes named by label if possible, else by id."""
+    data = file.read()
+    depth = 0
+    for sign in _BRACKETS.finditer(data):
+        depth += {b"[": 1, b"]": -1}.get(sign[0], 0)
+        if depth > _DEEPEST:  # would overflow NetworkX's stack
+            raise ValueError(f"lists that nest more than {_DEEPEST} deep")
+    labelled = re.search(rb"\blabel\s", data) is not None
+    try:
+        return networkx.read_gml(io.BytesIO(data), label="label" if labelled else "id")
+    except networkx.NetworkXError:
+        if not labelled:
+            raise
+        return networkx.read_gml(io.BytesIO(data), label="id")  # labels of other objects, or not of every node
+
+
+def _graph6(networkx: ModuleType, file: IO[bytes]) -> Any:
+    lines = file.read().split()
+    if len(lines) != 1:
+        raise ValueError(f"{len(lines)} lines, where one is a graph")
+    return networkx.from_graph6_bytes(lines[0])
+
+
+def _graphml(networkx: ModuleType, file: IO[bytes]) -> Any:
+    """Parse; refuses several graphs, which NetworkX would skip, as it would default values of edges."""
+    data = file.read()
+    count = len(re.findall(rb"<(?:[\w.-]+:)?graph[\s>]", data))
+    if count > 1:
+        raise ValueError(f"{count} graphs")
+    # Parsed whole, with the namespace that some files lack: in parts, a long attribute is rescanned each time.
+    graph = networkx.parse_graphml(
+        data.replace(b"<graphml>", b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">')
+    )
+    for *_, values in graph.edges(data=True):
+        for name, default in graph.graph.get("edge_default", {}).items():
+            values.setdefault(name, default)
+    return graph
+
+
+def _dot(networkx: ModuleType, pydot: ModuleType, file: IO[bytes]) -> Any:
+    """The graph with the edges of its subgraphs and their defaults, which NetworkX's own conversion drops."""
+    found = pydot.graph_from_dot_data(file.read().decode()) or []
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} graphs")
+    part = found[0].obj_dict
+    kind = "DiGraph" if part["type"] == "digraph" else "Graph"
+    graph = getattr(networkx, kind if part["strict"] else f"Multi{kind}")()
+    _walk(part, graph, {})
+    return graph
+
+
+def _walk(part: Fields, graph: Input, defaults: Fields, *, ends: bool = False) -> list[str]:
+    """Add the nodes and edges of a graph or subgraph in the order of the text; the nodes, which `ends` alone holds."""
+    held = []
+    items = (item for kind in ("nodes", "edges", "subgraphs") for group in part[kind].values() for item in group)
+    for item in sorted(items, key=lambda item: int(item["sequence"])):
+        if item["type"] == "edge" and ends:
+            raise ValueError("an edge within an end of another")
+        if item["type"] == "edge":
+            tails, heads = (
+                [_plain(x)] if isinstance(x, str) else _walk(x, graph, {}, ends=True) for x in item["points"]
+            )
+            data = {name: _plain(value) for name, value in {**defaults, **item["attributes"]}.items()}
+            graph.add_edges_from((u, v, data) for u in tails for v in heads)
+            held += [*tails, *heads]
+        elif item["type"] == "subgraph":
+            held += _walk(item, graph, defaults, ends=ends)
+        elif item["name"] == "edge":
+            defaults = {**defaults, **item["attributes"]}
+        elif item["name"] not in ("node", "graph", *_LINE_ENDS):
+            held.append(_plain(item["name"]))
+            graph.add_node(held[-1], **{name: _plain(value) for name, value in item["attributes"].items()})
+    return held
+
+
+def _plain(text: str) -> str:
+    """A name or value without quotes and port."""
+    name = _NAME.match(text)[0]  # type: ignore[index]  # its last alternative matches every text
+    return name[1:-1].replace('\\"', '"') if name[:1] == '"' else name
+
+
+FORMATS = (
+    Format(
+        "gexf", (".gexf",), "GEXF, as Gephi saves it (read only)", re.compile(rb"<gexf").search,
+        reader(lambda networkx, file: networkx.read_gexf(file), "GEXF"), None, ("weight",),
+    ),
+    Format(
+        "gml", (".gml",), "GML (read only)", re.compile(rb"^[ \t]*graph\s*\[", re.MULTILINE).search,
+        reader(_gml, "GML"), None, ("weight",),
+    ),
+    Format(  # without the optional header, nothing distinguishes a graph from a word
+        "graph6", (".g6",), "graph6: one undirected, unweighted graph (read only)", re.compile(rb">>graph6<<").match,
+        reader(_graph6, "graph6 with one graph"), None, ("weight",), rank=0, directions=False, weights=False,
+    ),
+    Format(
+        "graphml", (".graphml",), "GraphML (read only)", re.compile(rb"<graphml").search,
+        reader(_graphml, "GraphML with one graph"), None, ("weight",),
+    ),
+    Format(  # `graph {` or `digraph name {`, below comments
+        "dot", (".dot", ".gv"), "DOT of Graphviz, by pydot (read only)",
+        re.compile(
+            rb"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?:strict\s+)?(?:di)?graph\b[^\n{]*\{", re.DOTALL
+        ).match,
+        reader(_dot, "DOT with one graph", "pydot"), None, ("weight",),
+    ),
+)  # fmt: skip

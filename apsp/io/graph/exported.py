@@ -12,13 +12,12 @@ from semiring.host.devices import host
 from semiring.host.types import Algebra, DType, Edges, Fields, Frame
 
 from ..display import frames
+from ..labels import Labels
 from .adjacency import Adjacency
 from .entries import combine
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from ..labels import Labels
 
 
 class Exported(Adjacency):

@@ -1,6 +1,6 @@
-"""Conversion of any supported input to `Graph`. Each kind of input is a module of this package with a record `KIND`.
+"""Conversion of any supported input to `Graph`. Each kind of input is a record in `KINDS` of a module of this package.
 
-| module    | source                                            | recognised by                   |
+| kind      | source                                            | recognised by                   |
 |-----------|---------------------------------------------------|---------------------------------|
 | graph     | a `Graph`                                         | its class                       |
 | files     | a path, "-", an open file or buffer               | str, path, `read`               |
@@ -35,7 +35,6 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING
 
@@ -45,6 +44,7 @@ from semiring.host.errors import DTypeError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Input
 
+from ...road.registry import records
 from .. import formats
 from ..graph import Graph
 from ..labels import Labels
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 
-#: Modules, in order of recognition.
+#: Kinds, in order of recognition.
 NAMES = (
     *("graph", "files", "geopandas", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
     *("records", "indices", "pairs", "dicts", "edges", "matrix"),
@@ -67,7 +67,8 @@ NAMES = (
 
 @cache
 def kinds() -> dict[str, Kind]:
-    return {name: import_module(f".{name}", __name__).KIND for name in NAMES}
+    found = {k: v for declared in records(__name__, "KINDS").values() for k, v in declared.items()}
+    return {name: found[name] for name in NAMES}
 
 
 @cache

@@ -22,12 +22,14 @@ def convert(source: Input, reading: Reading) -> Graph:
     return read_as(source, reading)
 
 
-KIND = Kind(
-    "a path or open file",
-    recognises,
-    convert,
-    columns=True,
-    weights="the name or position of a column, or the name of an attribute",
-    accepts=lambda weight: isinstance(weight, (str, int)),
-    lists=True,
-)
+KINDS = {
+    "files": Kind(
+        "a path or open file",
+        recognises,
+        convert,
+        columns=True,
+        weights="the name or position of a column, or the name of an attribute",
+        accepts=lambda weight: isinstance(weight, (str, int)),
+        lists=True,
+    )
+}

@@ -13,15 +13,41 @@ from semiring.algebra.catalog import min_plus
 from semiring.algebra.conversion import conform
 from semiring.host.errors import DTypeError, FormatError, ShapeError
 from semiring.host.spelling import came
-from semiring.host.types import Frame, Label
+from semiring.host.types import Frame, Input, Label
 
 from ..formats.tokens import seconds
 from ..graph import Graph
 from ..graph.edge_lists import numbers
 from ..labels import number_ends
 from ..reading.directions import direction_columns, turned
-from ..reading.options import ANYHOW, BY_RULE, Reading, choose, is_numeral, names_ends
+from ..reading.lines import Ends, from_lines
+from ..reading.options import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose, is_numeral, names_ends
 from .base import Kind
+
+_refuse = partial(FormatError, "GeoPandas frame", None)
+
+
+def _of_lines(source: Input, reading: Reading) -> Graph:
+    """An edge per row, by `from_lines`; index levels may name the ends."""
+    frame = source.drop(columns=source.geometry.name)
+    levels = [name for name in source.index.names if str(name).casefold() in (*SOURCES, *TARGETS)]
+    for name in levels:
+        frame[name] = source.index.get_level_values(name)
+    found = frame.to_dict("records")
+    properties = [{name: x.item() if isinstance(x, np.generic) else x for name, x in row.items()} for row in found]
+    return from_lines(list(map(_ends, source.geometry)), properties, reading, _refuse).having(crs=source.crs)
+
+
+def _ends(line: Any) -> Ends:
+    if line is None or line.is_empty:
+        return None
+    if line.geom_type != "LineString":
+        raise _refuse(
+            f"an edge must be a LineString, got a {line.geom_type}. Points go in as places=; parts through explode()."
+        )
+    (x, y, *_), (u, v, *_) = line.coords[0], line.coords[-1]
+    return (x, y), (u, v)
+
 
 #: Libraries of tables that narwhals supports.
 _LIBRARIES = frozenset(
@@ -47,7 +73,7 @@ def columns_of(source: Frame) -> dict[Any, list[Any]]:
     return {name: column.to_list() for name, column in zip(table.names, table.columns, strict=True)}
 
 
-def convert(source: Frame, reading: Reading) -> Graph:
+def of_table(source: Frame, reading: Reading) -> Graph:
     """Edges if columns are named or chosen for their ends; else a matrix if row and column labels agree."""
     table = _Table(source)
     if reading.columns is None and not reading.named and not table.names_ends:
@@ -213,12 +239,25 @@ def _few(names: Sequence[Label]) -> str:
     return ", ".join(map(came, names[:5])) + (", …" if len(names) > 5 else "")
 
 
-KIND = Kind(
-    "a table that narwhals knows",
-    recognises,
-    convert,
-    columns=True,
-    weights="the name or position of a column",
-    accepts=lambda weight: isinstance(weight, (str, int)),
-    lists=True,
-)
+KINDS = {
+    "geopandas": Kind(
+        "a GeoPandas frame of lines",
+        lambda source, reading: (
+            hasattr(source, "to_crs") and hasattr(source, "columns") and hasattr(source, "geometry")
+        ),
+        _of_lines,
+        columns=True,
+        weights="the name of a column",
+        accepts=lambda weight: isinstance(weight, str),
+        lists=True,
+    ),
+    "frames": Kind(
+        "a table that narwhals knows",
+        recognises,
+        of_table,
+        columns=True,
+        weights="the name or position of a column",
+        accepts=lambda weight: isinstance(weight, (str, int)),
+        lists=True,
+    ),
+}

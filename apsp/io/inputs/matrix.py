@@ -1,4 +1,4 @@
-"""Dense matrices: arrays of any library, and lists of lists."""
+"""Matrices: arrays of any library, lists of lists, sparse matrices; and a `Graph`, unchanged."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from semiring.host.types import Array, Input, Label
 
 from ..graph import Graph
 from ..graph.entries import present
+from ..reading.from_sparse import from_sparse
 from ..reading.options import EDGE, Reading
-from . import records
 from .base import Kind
+from .edges import of_records
 
 
-def recognises(source: Input, reading: Reading) -> bool:
+def _is_array(source: Input, reading: Reading) -> bool:
     if isinstance(source, (np.ndarray, list, tuple, memoryview)):
         return True
     signs = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return any(hasattr(source, sign) for sign in signs)
 
 
-def convert(source: Input, reading: Reading) -> Graph:
+def _of_array(source: Input, reading: Reading) -> Graph:
     """The matrix, labelled as an xarray is; refused if it may be edges, unless nulls are declared."""
     dtype = getattr(source, "dtype", None)
     if getattr(dtype, "names", None):
-        return records.convert(source, reading)
+        return of_records(source, reading)
     if (isinstance(source, (list, tuple)) or str(dtype) == "object") and any(
         isinstance(x, str) for row in source[:3] if np.iterable(row) for x in islice(row, 2)
     ):
@@ -65,4 +66,16 @@ def may_be_edges(A: Array) -> bool:
     return len(A) in EDGE and A.dtype.kind in "iu" and bool(present(A).all())
 
 
-KIND = Kind("a matrix, as an array or a list of lists", recognises, convert, arrays=True)
+KINDS = {
+    "graph": Kind(
+        "a Graph",
+        lambda source, reading: isinstance(source, Graph),
+        lambda source, reading: source,
+    ),
+    "sparse": Kind(
+        "a SciPy sparse matrix",
+        lambda source, reading: hasattr(source, "tocoo"),
+        lambda source, reading: from_sparse(source),
+    ),
+    "matrix": Kind("a matrix, as an array or a list of lists", _is_array, _of_array, arrays=True),
+}

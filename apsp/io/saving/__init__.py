@@ -1,10 +1,10 @@
-"""Saved results. A store is a module of this package with a record `STORE`, found by being here.
+"""Saved results. A store is a module of this package with a record `STORE`, or `STORES`, found by being here.
 
 | module | suffixes         | contents                                       | loaded           |
 |--------|------------------|------------------------------------------------|------------------|
 | csv    | .csv             | labels and numbers as text                     | no               |
-| npy    | .npy             | the matrix                                     | no               |
-| npz    | .npz             | everything that answers queries                | into memory      |
+| npy    | .npy, .txt       | the matrix                                     | no               |
+|        | .npz             | everything that answers queries                | into memory      |
 | tiles  | .tiles, or "x/"  | the same, in a directory of tiles              | in windows       |
 | zarr   | .zarr            | the same, in a Zarr group                      | in windows       |
 | hubs   | .hubs            | hub labels in place of the matrix, a directory | mapped           |
@@ -19,6 +19,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,9 @@ __all__ = [
 
 @cache
 def stores() -> tuple[Store, ...]:
-    return tuple(sorted(records(__name__, "STORE").values(), key=lambda store: (store.folder, store.suffixes)))
+    several = chain.from_iterable(records(__name__, "STORES").values())
+    found: list[Store] = [*records(__name__, "STORE").values(), *several]
+    return tuple(sorted(found, key=lambda store: (store.folder, store.suffixes)))
 
 
 def suffixes(*, folders: bool = True) -> tuple[str, ...]:

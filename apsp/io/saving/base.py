@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from semiring.kernels.observed import Callback
 
 from ...road.log import Watch
 from ..display import output
-
-if TYPE_CHECKING:
-    from ..graph import Graph
+from ..graph import Graph
 
 StrPath = str | os.PathLike[str]
 #: Further arrays of a result, by name.

@@ -13,7 +13,7 @@ import numpy as np
 
 from semiring.stores.archives import load_arrays, map_array
 from semiring.stores.files import writing, writing_folder
-from semiring.stores.tiles import folder
+from semiring.stores.tiles.folder import require_disk_space
 
 from .base import Arrays, Store, StrPath, Table, require_only
 from .encoding import encode
@@ -27,7 +27,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     """Write a result's labels and other arrays, without its table; ValueError without labels, OSError."""
     if not more.keys() >= {f"hub_{name}" for name in LABELS}:
         raise ValueError('save: ".hubs" must be given a result with hub labels, got a table. Name another suffix.')
-    folder.require_disk_space(Path(path), sum(array.nbytes for array in more.values()))
+    require_disk_space(path, sum(array.nbytes for array in more.values()))
     with writing_folder(path) as place:
         for name in LABELS:
             with writing(place / f"{name}.npy") as file:

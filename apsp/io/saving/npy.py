@@ -1,23 +1,23 @@
-"""NumPy's `.npy`: a table in the format of `np.save`, written by blocks."""
+"""Files of NumPy's: `.npy` and `.npz`, written by blocks, and `.txt`, rows of numbers below a comment."""
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
-from pathlib import Path
+import io
+import zipfile
 from typing import IO
 
 import numpy as np
 
-from semiring.host.memory import shown
+from semiring.stores.archives import load_arrays
 from semiring.stores.files import writing
+from semiring.stores.tiles.folder import require_disk_space
 
 from .base import Arrays, Store, StrPath, Table
+from .encoding import encode
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    require_disk_space(table.nbytes, path)
+    require_disk_space(path, table.nbytes)
     with writing(path) as file:
         write(file, table)
 
@@ -30,17 +30,32 @@ def write(file: IO[bytes], table: Table) -> None:
             file.write(np.ascontiguousarray(row).data)
 
 
-def require_disk_space(size: int, path: StrPath) -> None:
-    """OSError, early, for a file that does not fit on its disk."""
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():  # a pipe, a device
-        return
-    try:
-        free = shutil.disk_usage(target.parent).free
-    except OSError:
-        return
-    if size > free:
-        raise OSError(errno.ENOSPC, f"{shown(size)} must fit on its disk, and {shown(free)} are free", os.fspath(path))
+def save_archive(table: Table, path: StrPath, more: Arrays) -> None:
+    """`distances` with all arrays of a result; other tables with their labels."""
+    require_disk_space(path, table.nbytes)
+    named = more or encode(table.rows, path)
+    with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+        with archive.open("distances.npy", "w", force_zip64=True) as member:
+            write(member, table)
+        for name, array in named.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
-STORE = Store((".npy",), save)
+def load_archive(path: StrPath) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    parts = load_arrays(path, "a Result")
+    return parts.get("distances", np.empty(0)), parts
+
+
+def save_text(table: Table, path: StrPath, more: Arrays) -> None:
+    """The comment of `apsp.io.formats.matrix` and the entries, inf for no path, for `diff`, `loadtxt`, `apsp.read`."""
+    with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="\n") as text:
+        text.write("# matrix of {} rows and {} columns\n".format(*table.shape))
+        text.writelines(" ".join(map(str, numbers)) + "\n" for numbers in table.lines())
+
+
+STORES = (
+    Store((".npy",), save),
+    Store((".npz",), save_archive, load_archive, check_labels=encode),
+    Store((".txt",), save_text),
+)

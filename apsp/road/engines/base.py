@@ -6,28 +6,25 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.pickling import uncached
+from semiring.algebra.records import Semiring
 from semiring.host.devices import host, module, to_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, Blocks, Edges, Fields, Scalar
 
+from ...io.graph import Graph
+from ...io.labels import Labels
 from ...io.saving.tiles import rows_held
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
-
-if TYPE_CHECKING:
-    from semiring.algebra.records import Semiring
-
-    from ...io.graph import Graph
-    from ...io.labels import Labels
-    from ..question import Question
+from ..question import Question
 
 #: The demand of every source for each vertex, (n,); or from a range of sources to (range, n).
 Asked = np.ndarray | Callable[[slice], np.ndarray]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.algebra.dtypes import SCALARS
+from semiring.algebra.records import Semiring
 from semiring.dense.changes import follow
 from semiring.host.devices import host, module, on_device, to_device
 from semiring.host.errors import SemiringError
@@ -16,20 +16,16 @@ from semiring.host.types import Array, Blocks, Scalar
 from semiring.kernels.backend import bind, device_of
 
 from ...big.large.sources import Source
+from ...io.graph import Graph
 from .. import estimates, rates
 from ..estimates import Estimate
 from ..plans import Plan, make_plan
 from ..problem import ROUTES, Memory, Problem
+from ..question import Question
 from ..solve import solve
 from .base import BLOCK, Engine, Kind
 from .packed import closed_uncondensed, plan_of_all
 from .saturation import refuse_saturated
-
-if TYPE_CHECKING:
-    from semiring.algebra.records import Semiring
-
-    from ...io.graph import Graph
-    from ..question import Question
 
 #: Instead of a matrix that does not fit.
 SPARSE = (

@@ -21,15 +21,14 @@ from .. import estimates
 from ..arcs import farthest, narrowed, proven
 from ..convergence import saturation
 from ..estimates import Estimate
+from ..plans import Plan
+from ..question import Question
 from .base import MANY_ARCS, Kind, counting, offer
 from .factored import Eliminated
 from .structures import STRUCTURES
 
 if TYPE_CHECKING:
     from semiring.sparse import Analysis
-
-    from ..plans import Plan
-    from ..question import Question
 
 
 #: Share of the other engines' time that symbolic analysis may take, in general and for planar-like graphs.

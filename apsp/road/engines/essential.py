@@ -8,6 +8,7 @@ D = A*. Otherwise the arcs that do are added, and D is found again.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from semiring import BitMatrix, sparse
 from semiring.algebra import dtypes
+from semiring.algebra.records import Semiring
 from semiring.dense import shortcuts
 from semiring.dense.cycles import Lengths, searchable
 from semiring.host.compiling import clock
@@ -26,19 +28,16 @@ from ...answers.neighbourhoods import around
 from .. import estimates
 from ..estimates import Estimate
 from ..log import logger
+from ..plans import Plan
 from ..problem import Memory, on_device_of
+from ..question import Question
 from ..solve import allocate_result, give_back, solve
 from .base import MANY, Engine, Kind, offer
 from .dense import Dense
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from semiring.algebra.records import Semiring
     from semiring.sparse import Searches
 
-    from ..plans import Plan
-    from ..question import Question
 
 #: Best arcs kept a vertex, in ln n (for random weights nearly all essential ones); and at most.
 KEPT, MOST = 3, 128

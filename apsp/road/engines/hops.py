@@ -18,13 +18,12 @@ from semiring.host.types import Array, Blocks, Edges
 
 from .. import estimates
 from ..estimates import Estimate
+from ..question import Question
 from .base import Engine, Kind, counting, offer
 from .part import as_limit
 
 if TYPE_CHECKING:
     from semiring.sparse import Hops
-
-    from ..question import Question
 
 
 class Searched(Engine):

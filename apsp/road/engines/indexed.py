@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,10 @@ from semiring.sparse.reach import ARC, VERTEX, ReachIndex
 
 from .. import estimates, rates
 from ..estimates import Estimate
+from ..question import Question
 from .base import Kind, offer
 from .packed import HINT, Packed, arcs_of, condensing, may_shrink, within
 from .united import condensed
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 #: Pairs tried before the choice; pairs that are assumed to be asked for, a vertex.
 TRIED, ASKED = 1000, 16

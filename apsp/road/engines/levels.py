@@ -5,8 +5,6 @@ Boolean products do a hundred times the pairs a second of numeric ones; see `sem
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from semiring.algebra.catalog import lor_land
@@ -16,14 +14,12 @@ from semiring.kernels.backend import bind
 
 from .. import estimates, rates
 from ..estimates import Estimate
+from ..plans import Plan
 from ..problem import on_device_of
+from ..question import Question
 from ..solve import solve
 from .base import Engine, Kind, offer
 from .essential import filled, filled_on_gpu, in_place, lengths_of_matrix
-
-if TYPE_CHECKING:
-    from ..plans import Plan
-    from ..question import Question
 
 #: Maximum levels of a vertex; n from which bits are faster on a GPU, and n per product there; walks of two equal arcs a
 #: pair from which two levels suffice, except for disconnected graphs.

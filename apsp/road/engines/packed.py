@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,13 +22,11 @@ from semiring.stores.tiles import StoredBits
 from ...io.graph import Graph
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
+from ..question import Question
 from ..solve import solve
 from ..wants import Wants
 from .base import BLOCK, Engine
 from .condensation import Condensation, expanded, expansion_bytes, trivial
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 #: Maximum n where finding components costs more than a packed closure.
 _FEW = 2048

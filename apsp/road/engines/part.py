@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from semiring.host.errors import AlgebraError, DomainError, DTypeError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Blocks, Scalar
 
+from ...io.graph import Graph
 from ...io.labels import Labels
 from .base import BLOCK, Changed, Engine, placed
 from .dense import Dense
-
-if TYPE_CHECKING:
-    from ...io.graph import Graph
 
 _INT64 = np.iinfo(np.int64)
 

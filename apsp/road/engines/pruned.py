@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,12 +25,10 @@ from ...io.graph import Graph
 from ...io.graph.entries import listed
 from ...io.labels import Labels
 from ..plans import Plan
+from ..question import Question
 from .base import Engine, placed
 from .condensation import Condensation, condense, reached
 from .dense import Dense
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 Opened = tuple[Engine, Plan]
 Open = Callable[["Question"], Opened]

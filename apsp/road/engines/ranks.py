@@ -14,12 +14,14 @@ from semiring.dense.bits import BitMatrix
 from semiring.host.compiling import clock
 from semiring.host.memory import require
 
+from ...big.distributed.plans import OnHost
 from ...big.large.sources import Source
 from .. import estimates
 from ..convergence import divergence
 from ..estimates import Estimate
 from ..plans import Plan
 from ..problem import ROUTES, Memory
+from ..question import Question
 from .base import Engine, Kind
 from .dense import Dense
 from .saturation import refuse_after
@@ -28,8 +30,6 @@ from .stored import Stored
 if TYPE_CHECKING:
     from semiring.distributed import World
 
-    from ...big.distributed.plans import OnHost
-    from ..question import Question
 
 #: Bytes an arc while building parts from an edge list, unsorted and by tail.
 _SORTED = 56

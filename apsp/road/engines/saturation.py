@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,13 +10,11 @@ from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.memory import available
 
+from ...big.large.sources import Source
 from ...io.graph import Graph
 from ..convergence.saturation import Reach, loses, possible, reached, refuse
+from ..question import Question
 from .base import Engine
-
-if TYPE_CHECKING:
-    from ...big.large.sources import Source
-    from ..question import Question
 
 
 def refuse_after(question: Question, D: Engine, source: Source | None) -> None:

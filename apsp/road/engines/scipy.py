@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +23,11 @@ from .. import estimates, rates
 from ..convergence.saturation import too_far
 from ..estimates import Estimate
 from ..plans import Plan
+from ..question import Question
 from .base import BLOCK, Engine, Kind, counting, offer
 from .elimination import spent
 from .hops import known_levels, search
 from .part import as_limit
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 #: Searches below which estimating costs more.
 FEW = 16

@@ -18,6 +18,7 @@ from semiring.host.types import Array, Blocks, Edges, Fields
 
 from .. import estimates, rates
 from ..estimates import Estimate
+from ..question import Question
 from .base import BLOCK, Engine, Kind, counting, offer
 from .elimination import potentials
 from .part import as_limit
@@ -26,7 +27,6 @@ from .scipy import lengths_of, narrowed, nearest
 if TYPE_CHECKING:
     from semiring.sparse import Searches
 
-    from ..question import Question
 
 #: Trial searches: sources a batch, largest share of the total time, number of batches.
 SAMPLED, LOOK, TRIED = 4, 1 / 16, 4

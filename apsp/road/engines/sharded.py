@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from semiring.distributed import Comm
 
 from ..estimates import Estimate
 from ..plans import Plan
+from ..question import Question
 from . import searches
 from .base import Kind
 from .searches import Relaxed
 from .shared import Spread, on_one, ranks_of, spread
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 
 class SharedSearches(Spread, Relaxed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,11 @@ from semiring.host.types import Array, Blocks, Edges, Fields
 
 from ..estimates import Estimate
 from ..plans import Plan
+from ..question import Question
 from . import elimination
 from .base import Asked, Engine, Kind, planned
 from .elimination import eliminated
 from .factored import Eliminated
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 
 class Spread(Engine):

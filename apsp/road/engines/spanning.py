@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from semiring.algebra.saturation import compares
@@ -14,11 +12,9 @@ from semiring.kernels.backend import bind
 
 from .. import rates
 from ..estimates import Estimate
+from ..question import Question
 from .base import Kind, offer
 from .essential import filled
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 
 def _suits(question: Question) -> bool:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semiring.algebra.records import Semiring
 from semiring.host.compiling import clock
 from semiring.host.memory import require
+from semiring.kernels.observed import Callback
 
 from ...big.large.closing import Large
+from ...big.large.limits import Limits
 from ...big.large.sources import Source, has_windows
 from ...io.graph import Graph
 from ...io.graph.ondisk import OnDisk
@@ -21,6 +24,7 @@ from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
 from ..problem import ROUTES
+from ..question import Question
 from . import dense
 from .base import BLOCK, Engine, Kind
 from .dense import Dense
@@ -28,11 +32,6 @@ from .saturation import refuse_after
 from .stored import Stored
 
 if TYPE_CHECKING:
-    from semiring.algebra.records import Semiring
-    from semiring.kernels.observed import Callback
-
-    from ...big.large.limits import Limits
-    from ..question import Question
     from ..road import Answer
 
 

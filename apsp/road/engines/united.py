@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from semiring.algebra.catalog import lor_land
 from semiring.dense.acyclic import acyclic_strips, close_acyclic
@@ -20,6 +19,7 @@ from ...big.large.closing import SHARE
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan, make_plan
+from ..question import Question
 from ..wants import Wants
 from .base import Kind
 from .condensation import Condensation, condense
@@ -36,9 +36,6 @@ from .packed import (
     verbs,
     within,
 )
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 #: Bytes an arc between components, sorted, for uniting rows.
 _UNITING = 26

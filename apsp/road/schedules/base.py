@@ -10,18 +10,6 @@ from semiring.host.types import Array
 from semiring.kernels.backend import Backend
 
 
-def _cube(n: int) -> int:
-    return n**3
-
-
-def _none(n: int, ops: Backend, *, block: int) -> int:
-    return 0
-
-
-def _right(semiring: Semiring) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Schedule:
     """An order of the work of a closure.
@@ -58,11 +46,11 @@ class Schedule:
 
     closure: Callable[..., None]
     description: str
-    pairs: Callable[[int], int] = _cube
-    verb_bytes: Callable[..., int] = _none
-    panels: Callable[..., int] = _none
+    pairs: Callable[[int], int] = lambda n: n**3
+    verb_bytes: Callable[..., int] = lambda n, ops, *, block: 0
+    panels: Callable[..., int] = lambda n, ops, *, block: 0
     matrices: int = 0
-    refuses: Callable[[Semiring], str] = _right
+    refuses: Callable[[Semiring], str] = lambda semiring: ""
     blocked: bool = True
 
     def __call__(self, A: Array, ops: Backend, *, block: int) -> None:

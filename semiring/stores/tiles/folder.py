@@ -83,11 +83,19 @@ def check_place(path: str | os.PathLike[str]) -> int:
     return 0
 
 
-def require_disk_space(place: Path, needed: int) -> None:
-    existing = place if place.exists() else place.resolve().parent
-    free = shutil.disk_usage(existing).free
+def require_disk_space(place: str | os.PathLike[str], needed: int) -> None:
+    """OSError, early, for what does not fit on the disk of its place; a pipe or a device has none."""
+    target = Path(os.path.realpath(place))
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        return
+    try:
+        free = shutil.disk_usage(target if target.is_dir() else target.parent).free
+    except OSError:  # its writer names it
+        return
     if needed > free:
-        raise OSError(errno.ENOSPC, f"{shown(needed)} must fit on its disk, and {shown(free)} are free", str(place))
+        raise OSError(
+            errno.ENOSPC, f"{shown(needed)} must fit on its disk, and {shown(free)} are free", os.fspath(place)
+        )
 
 
 def clear(place: Path) -> None:
