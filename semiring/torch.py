@@ -2,11 +2,6 @@
 
 Built on `einsum` and the chain recursion (chains.py), one launch on a GPU. Differentiable where their semirings are;
 float16 and bfloat16 give float32.
-
-Raises
-------
-ShapeError, DTypeError
-    In `marginals` and `viterbi`, as in `log_partition`.
 """
 
 from __future__ import annotations
@@ -140,13 +135,22 @@ def marginals(
     unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
 ) -> Tensor:
     """P(y_t = s): probability of each state at each step of a linear-chain model.
-    As in `log_partition`: `unary`, `transitions`, `final`, `lengths` and errors.
+
+    Parameters
+    ----------
+    unary, transitions, final, lengths
+        As in `log_partition`.
 
     Returns
     -------
     tensor, shape (B, T, S)
         Rows sum to 1; zeros beyond a sequence's end and where there is no path. Differentiable by `unary` and
         `transitions`.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        As `log_partition`.
 
     See Also
     --------
@@ -174,7 +178,11 @@ def viterbi(
     unary: Tensor, transitions: Tensor, *, final: Tensor | None = None, lengths: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Best path of a linear-chain model, and its score.
-    As in `log_partition`: `unary`, `transitions`, `final`, `lengths` and errors.
+
+    Parameters
+    ----------
+    unary, transitions, final, lengths
+        As in `log_partition`.
 
     Returns
     -------
@@ -182,6 +190,11 @@ def viterbi(
         −inf where there is no path. Differentiable, along the path.
     paths : int64 tensor, shape (B, T)
         States; −1 beyond a sequence's end. Ties go to the lowest last state, and so backwards.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        As `log_partition`.
 
     See Also
     --------

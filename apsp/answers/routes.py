@@ -1,14 +1,4 @@
-"""Predecessors and next hops of all pairs, from a matrix and its closure, or row by row (docs/routes.md).
-
-Raises
-------
-AlgebraError, ShapeError, DTypeError, DomainError, MemoryNeeded
-    In `next_hops`, as in `predecessors`.
-
-Notes
------
-`next_hops` costs as `predecessors`.
-"""
+"""Predecessors and next hops of all pairs, from a matrix and its closure, or row by row (docs/routes.md)."""
 
 from __future__ import annotations
 
@@ -119,8 +109,6 @@ def next_hops(
 ) -> np.ndarray:
     """N[i, j]: the vertex after i on a best path to j; −9999 on the diagonal and for no path.
 
-    It raises and costs as `predecessors`.
-
     The predecessors of the reversed graph, chosen by the same rule, so they are routing tables: following N[i, j] from
     row to row leads to j along a best path, without a cycle.
 
@@ -136,10 +124,19 @@ def next_hops(
     int32 array, the same shape
         In D's library and device.
 
+    Raises
+    ------
+    AlgebraError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `predecessors`.
+
     See Also
     --------
     predecessors, closure : The other end of the paths; D.
     shortest_paths : `Result.next_hops`, for a graph.
+
+    Notes
+    -----
+    Cost and source as of `predecessors`: 4 n² bytes, at most O(n³) pairs.
 
     Examples
     --------

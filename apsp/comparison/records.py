@@ -112,11 +112,6 @@ class Fit:
 class Comparison:
     """Rows of a comparison; prints as a table with advice.
 
-    Raises
-    ------
-    ValueError, OSError, ImportError
-        In `plot`, if the quantity or the suffix is unknown; if the file cannot be written; if matplotlib is missing.
-
     See Also
     --------
     fits, advice, crossover, notes : Power laws, the fastest schedule, the size from which the GPU pays; all as text.
@@ -283,6 +278,13 @@ class Comparison:
             A `.png`, `.svg` or `.pdf` file to write.
         dpi : int
             Resolution of a `.png` file.
+
+        Raises
+        ------
+        ValueError, OSError
+            If the quantity or the file's suffix is unknown; if the file cannot be written.
+        ImportError
+            If matplotlib (extra `plot`) is missing.
 
         Examples
         --------

@@ -9,27 +9,6 @@ array([[0., 3., 7.],
 These functions have SciPy's signatures, conventions and results, plus `device`, `dtype`, `threads` and `callback`; all
 other names are SciPy's own (differences: docs/scipy-networkx.md). Whatever `method` says, the engine of least predicted
 time computes: dense closure, sparse elimination, or Dijkstra's algorithm.
-
-Returns
--------
-dist_matrix, predecessors
-    Of `floyd_warshall`, `bellman_ford` and `johnson`, as of `shortest_path`.
-
-Raises
-------
-NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
-    In `floyd_warshall`, `dijkstra`, `bellman_ford` and `johnson`, as in `shortest_path`.
-
-See Also
---------
-shortest_path, floyd_warshall : All pairs, or with `indices` some rows; `apsp.closure` is over any semiring.
-dijkstra, bellman_ford, johnson : Some rows: within a limit; over weights of any sign.
-apsp.shortest_paths, apsp.negative_cycle : Labels, single distances, paths, `Result.nearest`; only the cycle.
-
-Notes
------
-Whatever the name, `floyd_warshall`, `bellman_ford` and `johnson` cost as `shortest_path`: they are called after Floyd
-1962 and Warshall 1962, Bellman and Ford, and Johnson 1977, whose potentials serve searches with negative arcs.
 """
 
 from __future__ import annotations
@@ -173,8 +152,29 @@ def floyd_warshall(
     callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths between all pairs: `scipy.sparse.csgraph.floyd_warshall`.
-    As in `shortest_path`: `csgraph`, `directed`, `return_predecessors`, `unweighted`, `overwrite`, `device`, `dtype`,
-    `threads`, `callback`, results, errors and cost.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, overwrite, device, dtype, threads, callback
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors : arrays, shape (n, n)
+        As from `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path, apsp.closure : With `indices`; over any semiring.
+
+    Notes
+    -----
+    At most O(n³) pairs, n² entries. Named after Floyd 1962 and Warshall 1962; the engine is the fastest by prediction.
 
     Examples
     --------
@@ -206,8 +206,6 @@ def dijkstra(
 ) -> Any:
     """Lengths of shortest paths from some vertices, within a limit: `scipy.sparse.csgraph.dijkstra`.
 
-    It raises as `shortest_path`, and ValueError if the limit is negative.
-
     Parameters
     ----------
     limit : float
@@ -224,6 +222,15 @@ def dijkstra(
         With `return_predecessors`.
     sources : int32 array, shape (n,)
         With `return_predecessors` and `min_only`.
+
+    Raises
+    ------
+    ValueError, NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `shortest_path`, and if the limit is negative.
+
+    See Also
+    --------
+    shortest_path, apsp.shortest_paths : Without a limit; `Result.nearest`, by label and over other semirings.
 
     Notes
     -----
@@ -257,8 +264,29 @@ def bellman_ford(
     callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.bellman_ford`.
-    As in `shortest_path`: `csgraph`, `directed`, `indices`, `return_predecessors`, `unweighted`, `device`, `dtype`,
-    `threads`, `callback`, results, errors and cost.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors
+        As from `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path, apsp.negative_cycle : The same; only the cycle.
+
+    Notes
+    -----
+    Cost as of `shortest_path`, whatever the name.
 
     Examples
     --------
@@ -285,8 +313,29 @@ def johnson(
     callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.johnson`.
-    As in `shortest_path`: `csgraph`, `directed`, `indices`, `return_predecessors`, `unweighted`, `device`, `dtype`,
-    `threads`, `callback`, results, errors and cost.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors
+        As from `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path, apsp.shortest_paths : The same; labels, single distances, paths.
+
+    Notes
+    -----
+    Cost as of `shortest_path`. Named after Johnson 1977, whose potentials serve searches with negative arcs.
 
     Examples
     --------

@@ -41,17 +41,10 @@ class BitMatrix(Packed):
     DTypeError, ShapeError
         If `words` are not native uint64, do not fit `shape`, have rows that are not contiguous, or a bit set beyond the
         last column; in `zeros` and `eye`, if the shape is no pair of non-negative integers.
-    DTypeError, ShapeError, ValueError
-        In `from_bool` and `to_bool`, if the array is not bool or is masked, is not 2-D, or has another shape or is
-        read-only; in `from_edges`, if the indices are not two lists of integers of one length; in `counts`, if the axis
-        is invalid; in `set_diagonal`, if an array has another length.
     MemoryNeeded
-        In `zeros`, `eye`, `from_bool`, `from_edges`, `from_sparse`, `to_bool` and `transpose`, if the result does not
-        fit in memory.
+        In `zeros`, `eye`, `from_sparse` and `transpose`, if the words do not fit in memory.
     IndexError
-        In `rows`, `indices`, `column` and `from_edges`, if an index is out of range (in the last, also if negative).
-    FormatError, OSError
-        In `save` and `load`, if the file cannot be written or read, is damaged or of another kind.
+        In `rows`, `indices` and `column`, if an index is out of range.
 
     See Also
     --------
@@ -130,6 +123,11 @@ class BitMatrix(Packed):
     def from_bool(cls, array: Array) -> BitMatrix:
         """Pack a bool `array` (rows, columns) of any strides, in NumPy or CuPy as given.
 
+        Raises
+        ------
+        DTypeError, ShapeError, MemoryNeeded
+            If the array is not bool or is masked, is not 2-D, or the words do not fit in memory.
+
         Examples
         --------
         >>> import numpy as np
@@ -160,6 +158,15 @@ class BitMatrix(Packed):
         rows, cols : array_like of int, shape (edges,)
             The matrix is on the GPU if `rows` is a CuPy array.
         shape : (rows, columns)
+
+        Raises
+        ------
+        DTypeError, ShapeError
+            If the indices are not integers, or not two lists of one length.
+        IndexError
+            If an index is out of range; negative ones are.
+        MemoryNeeded
+            If the words do not fit in memory.
 
         Examples
         --------
@@ -202,6 +209,11 @@ class BitMatrix(Packed):
 
     def to_bool(self, out: Array = None) -> Array:
         """Unpack to a bool array of this shape, in NumPy or CuPy as the words, or into `out` of any strides.
+
+        Raises
+        ------
+        ShapeError, DTypeError, ValueError, MemoryNeeded
+            If `out` has another shape or dtype or is read-only, or the result does not fit in memory.
 
         Examples
         --------
@@ -317,6 +329,11 @@ class BitMatrix(Packed):
     def counts(self, axis: int | None = None) -> Array:
         """Number of set bits: an int in all, int64 arrays by column (`axis=0`) or by row (`axis=1`).
 
+        Raises
+        ------
+        ShapeError
+            If the axis is invalid.
+
         Examples
         --------
         >>> m = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
@@ -373,6 +390,11 @@ class BitMatrix(Packed):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write atomically to `path` as an `.npz` archive, whatever the file's suffix.
 
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+
         Examples
         --------
         >>> import tempfile
@@ -388,6 +410,11 @@ class BitMatrix(Packed):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BitMatrix:
         """Read the file `path`, written by `save`, to NumPy.
+
+        Raises
+        ------
+        FormatError, OSError
+            If the file is damaged or of another kind, or cannot be read.
 
         Examples
         --------

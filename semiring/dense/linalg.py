@@ -1,10 +1,4 @@
-"""`matmul`, `matvec`, `power` and `eye` on arrays of any library, returned in kind; the product is in product.py.
-
-Raises
-------
-ShapeError, DTypeError, DomainError, DeviceError
-    In `matvec`, as in `matmul`.
-"""
+"""`matmul`, `matvec`, `power` and `eye` on arrays of any library, returned in kind; the product is in product.py."""
 
 from __future__ import annotations
 
@@ -220,8 +214,6 @@ def matvec(
 ) -> Array:
     """y ← A ⊗ x.
 
-    It raises as `matmul`.
-
     Parameters
     ----------
     A : array_like, shape (…, m, n)
@@ -236,6 +228,11 @@ def matvec(
     Returns
     -------
     array, shape (…, m), or a sparse matrix (m, 1) where A and x are sparse
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError, DeviceError
+        As `matmul`.
 
     See Also
     --------

@@ -113,6 +113,11 @@ class Packed:
     def set_diagonal(self, value: Array) -> None:
         """Diagonal ← value, a bool or a bool array (min(rows, columns),).
 
+        Raises
+        ------
+        ValueError
+            If an array has another length.
+
         Examples
         --------
         >>> from semiring import BitMatrix

@@ -140,20 +140,10 @@ class Elimination(Queries):
         In `row`, `column`, `entry` and `entries`, if an index lies outside 0 … n − 1, or shapes do not broadcast.
     ShapeError, DTypeError, DomainError
         In `matvec` and `rmatvec`, if x has another shape, or values that the dtype or the semiring does not hold.
-    VertexError, ShapeError, DTypeError
-        In `block` and `rows` likewise, and if `block=` is no positive integer; in `to_dense`, if `out` has another
-        shape or dtype.
-    MemoryNeeded
-        In `block`, `to_dense` and `hub_labels`, if the result does not fit; before any work.
-    AlgebraError
-        In `hub_labels`, if ⊕ is not idempotent, as in plus_times and log_plus: walks would count once for each hub on
-        them.
-    ShapeError, VertexError, DTypeError, DomainError, DivergenceError, DeviceError, MemoryNeeded
-        In `from_arrays` and `update`, as in `eliminate`; VertexError if an index or an arc is out of range.
 
     See Also
     --------
-    eliminate, from_arrays, update : Constructors: of a sparse matrix, of arrays, for new values of the same arcs.
+    eliminate : Constructor.
     entry, entries, block : Single entries; the submatrix of given rows and columns.
     row, rows, column : Complete rows, in a given order, and columns.
     panels, reduced, to_dense : All of A*: streamed in the fastest order, reduced on the threads that swept it, whole.
@@ -165,10 +155,7 @@ class Elimination(Queries):
     -----
     `row`, `column` and each of `rows` take `Cost.sweep` pairs, and `Cost.climb` at most; `rows` holds n · `block`
     entries. `panels` and `reduced` take n `Cost.sweep` pairs in all and `workspace` bytes, `to_dense` as many and n²
-    entries, `matvec` and `rmatvec` about `Cost.fill` pairs a column of x. `from_arrays` costs as `eliminate`, counted
-    by `semiring.sparse.analyse`. `entry` takes two climbs that meet, at most 2 `Cost.climb` pairs, independent of n,
-    and each of `entries` as many at most: where indices recur, one climb from each distinct i (or j), and one sweep of
-    each supernode on the root paths that these meet.
+    entries, `matvec` and `rmatvec` about `Cost.fill` pairs a column of x.
 
     Examples
     --------
@@ -250,6 +237,19 @@ class Elimination(Queries):
         semiring, order, dtype, threads, check, device
             As in `eliminate`, with its errors.
 
+        Raises
+        ------
+        ShapeError, VertexError, DTypeError, DomainError, DivergenceError, DeviceError, MemoryNeeded
+            As `eliminate`; VertexError if an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        eliminate : From a sparse matrix; cost and sources.
+
+        Notes
+        -----
+        Cost of `eliminate`, counted by `semiring.sparse.analyse`.
+
         Examples
         --------
         >>> import semiring
@@ -311,6 +311,16 @@ class Elimination(Queries):
             A new one; this one is unchanged. Once nothing refers to an elimination, the next update reuses its memory,
             until rows are streamed.
 
+        Raises
+        ------
+        ShapeError, DTypeError, DomainError, DivergenceError, VertexError
+            As `eliminate`; VertexError if an arc index is out of range.
+
+        See Also
+        --------
+        eliminate : For another set of arcs.
+        apsp.shortest_paths : `Result.update`, by label.
+
         Notes
         -----
         `Cost.elimination` pairs. For few arcs on a CPU only supernodes on their root paths are recomputed, stopping
@@ -355,6 +365,18 @@ class Elimination(Queries):
         -------
         HubLabels
             On the device of the elimination.
+
+        Raises
+        ------
+        AlgebraError
+            If ⊕ is not idempotent, as in plus_times and log_plus: walks would count once for each hub on them.
+        MemoryNeeded
+            If the labels do not fit, before any work.
+
+        See Also
+        --------
+        entries : Pairs without labels.
+        rows : Where most of a row is needed.
 
         Notes
         -----

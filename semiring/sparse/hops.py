@@ -68,8 +68,7 @@ class Hops(Rows):
     -----
     Multi-source breadth-first search (Then et al. 2014), pushed along arcs or pulled, whichever meets fewer (Beamer et
     al. 2012). For graphs of small diameter; on roads and meshes `eliminate` with unit weights is faster. `row` and each
-    of `to_dense` take O(n + arcs), `batch` O(1). Each of `rows` costs as much; an arc is visited for all sources of a
-    batch at once.
+    of `to_dense` take O(n + arcs), `batch` O(1).
 
     Examples
     --------

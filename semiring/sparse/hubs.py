@@ -121,18 +121,11 @@ class HubLabels(Pairs):
     ------
     VertexError, ShapeError
         In `entry` and `entries`, if an index lies outside 0 … n − 1, or shapes do not broadcast.
-    ValueError, AlgebraError
-        In `of_arrays`, if the arrays are inconsistent; if the semiring has no hub labels.
 
     See Also
     --------
     entry, entries, of_arrays : A pair; many; labels from stored arrays.
     Elimination.hub_labels, Elimination.block : Labels from an elimination; all pairs of given rows and columns.
-
-    Notes
-    -----
-    `of_arrays` is O(n) for the tables; labels are not read, but copied if their byte order is foreign. `entry` and each
-    of `entries` take one pair a common column of both paths; on a GPU the latter are CuPy arrays if i or j is.
     """
 
     def __init__(
@@ -188,6 +181,17 @@ class HubLabels(Pairs):
         semiring : Semiring
         out, into, places, base : arrays
             As the attributes of `HubLabels`.
+
+        Raises
+        ------
+        ValueError
+            If the arrays are inconsistent.
+        AlgebraError
+            If the semiring has no hub labels.
+
+        Notes
+        -----
+        O(n) for the tables; labels are not read, but copied if their byte order is foreign.
 
         Examples
         --------

@@ -146,6 +146,11 @@ class Queries(Pairs, Columns):
         i, j : int array_like
             One-dimensional, in any order, with or without repeats.
 
+        Raises
+        ------
+        VertexError, MemoryNeeded
+            If an index lies outside 0 … n − 1, or the block does not fit.
+
         Examples
         --------
         >>> import semiring
@@ -187,6 +192,11 @@ class Queries(Pairs, Columns):
         ------
         indices, entries : arrays (k,), (k, n)
             Rows are contiguous, with a stride of slightly more than n. Memory is reused once nothing refers to a block.
+
+        Raises
+        ------
+        VertexError, ShapeError
+            If an index lies outside 0 … n − 1, or block is not a positive integer.
 
         Examples
         --------
@@ -299,6 +309,11 @@ class Queries(Pairs, Columns):
         ----------
         out : array, shape (n, n), optional
             In the dtype of the elimination.
+
+        Raises
+        ------
+        ShapeError, DTypeError, MemoryNeeded
+            If `out` has another shape or dtype, or A* does not fit; before any work.
 
         Examples
         --------

@@ -89,14 +89,13 @@ class Searches(Rows, Columns):
     AlgebraError
         If the semiring is none of these.
     ShapeError, VertexError, DomainError
-        As `eliminate`; in `column`, `row`, `rows`, `to_dense` and `effort`, if an index, the limit or
-        the block is invalid.
+        As `eliminate`; in `column`, `row`, `rows` and `to_dense`, if an index, the limit or the block is invalid.
     DTypeError
         If an integer dtype does not hold the sum of the heaviest arcs out of every vertex: a best walk might overflow.
     DivergenceError
         If A* does not exist; in min-plus a NegativeCycleError.
     MemoryNeeded
-        If the searches do not fit, or the result of `to_dense`, or in `order` the search from the landmark.
+        If the searches do not fit, or the result of `to_dense`.
 
     See Also
     --------
@@ -107,12 +106,10 @@ class Searches(Rows, Columns):
     Notes
     -----
     Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), relax an arc for 32 sources at once. `row`,
-    each of `rows` and `to_dense`, and `column`, on reversed arcs, take O(n + arcs) if vertices are taken few times,
-    usually two or three in graphs of small diameter, `batch` O(1); memory is 32 entries a vertex and thread. Arcs that
-    improve walks are first made non-negative by potentials (Johnson 1977), in float64 or int64. Where ⊗ selects, ranks
-    of weights are searched instead. `order` takes one search on first use, `effort` one batch of at most four. `rows`
-    from 128 sources on are delayed to reach one well-connected vertex together, which takes one more search and halves
-    the time of many.
+    each of `to_dense`, and `column`, on reversed arcs, take O(n + arcs) if vertices are taken few times, usually two or
+    three in graphs of small diameter, `batch` O(1); memory is 32 entries a vertex and thread. Arcs that improve walks
+    are first made non-negative by potentials (Johnson 1977), in float64 or int64. Where ⊗ selects, ranks of weights are
+    searched instead.
 
     Examples
     --------
@@ -332,6 +329,15 @@ class Searches(Rows, Columns):
     def order(self) -> np.ndarray:
         """All vertices, int64 (n,), in an order whose neighbours suit one batch.
 
+        Raises
+        ------
+        MemoryNeeded
+            If the search from the landmark does not fit.
+
+        Notes
+        -----
+        One search, O(n + arcs), on first use.
+
         Examples
         --------
         >>> import semiring
@@ -405,6 +411,15 @@ class Searches(Rows, Columns):
         -------
         relaxed, reached : int
             Arcs relaxed, for all sources together, and entries that are not zero.
+
+        Raises
+        ------
+        VertexError
+            If a source lies outside 0 … n − 1.
+
+        Notes
+        -----
+        One batch of at most four searches.
 
         Examples
         --------

@@ -1,11 +1,6 @@
 """`einsum`, `einsum_path`, `sum`, `prod` and `outer` over a semiring, on arrays of any library.
 
 An einsum is planned and executed in contraction.py, by products of matrices and the operations of elementwise.py.
-
-Raises
-------
-ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
-    In `sum`, `prod` and `outer` as in `matmul`; in `einsum_path` as in `einsum`.
 """
 
 from __future__ import annotations
@@ -146,8 +141,6 @@ def einsum_path(
 ) -> Contraction:
     """Plan of an `einsum`: steps, pairs and memory; printable.
 
-    It raises as `einsum`.
-
     Parameters
     ----------
     subscripts : str
@@ -163,6 +156,11 @@ def einsum_path(
     -------
     Contraction
         With `steps`, `pairs` and `bytes`.
+
+    Raises
+    ------
+    ShapeError, DTypeError, SemiringError
+        As `einsum`.
 
     See Also
     --------
@@ -202,8 +200,6 @@ def sum(
 ) -> Matrix:
     """⊕ of entries along axes: in min-plus the least, in (+, ×) the sum.
 
-    It raises as `matmul`, and ShapeError if A has no such axis.
-
     Parameters
     ----------
     A : array_like
@@ -218,6 +214,11 @@ def sum(
     -------
     array
         Without those axes; the semiring's zero where they are empty.
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if A has no such axis.
 
     See Also
     --------
@@ -244,8 +245,6 @@ def sum(
 def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: int | None = None) -> Matrix:
     """⊗ of entries along an axis, in order: in min-plus their sum, in (+, ×) their product.
 
-    It raises as `matmul`, and ShapeError if A has no such axis.
-
     Parameters
     ----------
     A : array_like
@@ -258,6 +257,11 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
     -------
     array
         Without that axis; the semiring's one where it is empty.
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if A has no such axis.
 
     See Also
     --------
@@ -311,8 +315,6 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
 def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | None = None) -> Matrix:
     """Outer product: x ⊗ y for each entry of x and each of y.
 
-    It raises as `matmul`, and ShapeError if either is a scalar.
-
     Parameters
     ----------
     x : array_like, shape (…, m)
@@ -324,6 +326,11 @@ def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | 
     Returns
     -------
     array, shape (…, m, n)
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if either is a scalar.
 
     See Also
     --------

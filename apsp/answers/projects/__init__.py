@@ -46,12 +46,6 @@ class CriticalPath:
     frames : {"pandas", "polars"}, optional
         Library of `to_frame`; by default the installed one.
 
-    Raises
-    ------
-    ImportError, ValueError, OSError
-        In `to_frame` and `plot`, if the library is missing; in `plot`, if the suffix is unknown, or the file cannot be
-        written.
-
     See Also
     --------
     critical_path : Computes it.
@@ -105,6 +99,11 @@ class CriticalPath:
 
         Of the library of the durations, else of the installed one.
 
+        Raises
+        ------
+        ImportError
+            If neither library is installed.
+
         Examples
         --------
         >>> from apsp import critical_path
@@ -130,6 +129,13 @@ class CriticalPath:
             A new figure by default.
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write.
+
+        Raises
+        ------
+        ValueError, OSError
+            If the file's suffix is unknown; if the file cannot be written.
+        ImportError
+            If matplotlib is missing.
 
         Examples
         --------

@@ -63,17 +63,6 @@ class Reachability:
         broadcast.
     MemoryNeeded
         In `reduction`, `to_bool`, `to_sparse` and `to_edges`, if the packed bits or the result do not fit.
-    VertexError, NoPathError
-        In `path`, if a label is not in the graph, or u does not reach v; in `update`, if a key is no pair of labels.
-    ShapeError, DomainError
-        In `update`, if both ways of an undirected edge differ; if a value is neither True nor False, 1 nor 0.
-    ValueError, MemoryNeeded
-        In `path` and `update` of an answer that was loaded, which has no edges; if the edges do not fit a second time.
-        In `counts`, if the axis is neither 0 nor 1, or an index would take minutes. In `save`, if the suffix is
-        unknown, or the path is the store answered from.
-    FormatError, OSError
-        In `save`, if a label cannot be saved (see `apsp.io.saving.encoding`); in `load`, if the file is damaged or of
-        another kind; in both for errors of the system.
 
     See Also
     --------
@@ -90,17 +79,6 @@ class Reachability:
     `descendants` and `ancestors` read one row or column, n bits; of an index they search, O(n) at least. `components`
     sorts its members, O(n log n). `to_bool` takes n² bytes, eight times the packed bits, `to_sparse` a bool and an
     index a pair and n + 1 row bounds, `to_edges` 16 bytes a pair and the list of labels.
-
-    `reaches` is O(1) a pair: one bit, or two labels, which leave some pairs to a search (`plan` says how many); lists
-    and arrays broadcast, `reaches(us[:, None], vs)` is a table, and a tuple is one label. `path` is a breadth-first
-    search, O(n + m); for u = v the shortest cycle [u, …, u], or [u] in a reflexive closure. `counts` reads the c² / 8
-    bytes of c components once, or makes them of an index by strips, c / 64 words an arc; `save` writes them, or 8 bytes
-    an arc of an index, and the labels. `load` reads a file entirely, a store on demand (docs/stores.md), and labels an
-    index again. `reduction` takes O(n + edges), and an answer for each two arcs that leave a component, by an index;
-    without one and with more than 8 c arcs, one Boolean product, c³ bit operations. `update` copies the edges, O(m); a
-    new one that changes no answer costs no more. Else the components are closed again, without the graph: O(c + arcs)
-    for an index. Bits of all vertices, as of small and dense graphs, unite rows, O(n² / 64) an edge. Where an edge is
-    removed, the graph is closed anew.
 
     Examples
     --------
@@ -196,6 +174,11 @@ class Reachability:
         bool, or bool array
             CuPy if u or v is.
 
+        Notes
+        -----
+        O(1) a pair: one bit, or two labels, which leave some pairs to a search (`plan` says how many). Lists or arrays
+        broadcast: `reaches(us[:, None], vs)` is a table. A tuple is one label.
+
         Examples
         --------
         >>> from apsp import transitive_closure
@@ -234,6 +217,17 @@ class Reachability:
 
     def path(self, u: Label, v: Label) -> list[Label]:
         """The labels u, …, v along a walk of the fewest edges.
+
+        Raises
+        ------
+        VertexError, NoPathError
+            If a label is not in the graph; if u does not reach v.
+        ValueError, MemoryNeeded
+            If the answer was loaded from a file, which has no edges; if a copy of the edges does not fit.
+
+        Notes
+        -----
+        Breadth-first search, O(n + m). For u = v the shortest cycle [u, …, u], or [u] in a reflexive closure.
 
         Examples
         --------
@@ -278,6 +272,15 @@ class Reachability:
     def counts(self, axis: int = 1) -> np.ndarray:
         """Numbers, int64 of shape (n,), of vertices that each reaches (axis 1: row sums) or is reached from (axis 0).
 
+        Raises
+        ------
+        ValueError
+            If the axis is neither 0 nor 1; if an index would take minutes.
+
+        Notes
+        -----
+        Reads the c² / 8 bytes of c components once; an index computes them by strips, c / 64 words an arc.
+
         Examples
         --------
         >>> from apsp import transitive_closure
@@ -312,6 +315,11 @@ class Reachability:
 
         Unique, and a subgraph, for an acyclic graph. Otherwise each nontrivial component becomes a ring, and edges
         between components join their first vertices (Aho, Garey, Ullman 1972).
+
+        Notes
+        -----
+        O(n + edges), and an answer for each two arcs that leave one of c components, by an index; without an index and
+        with more than 8 c arcs, one Boolean product, c³ bit operations.
 
         Examples
         --------
@@ -374,6 +382,21 @@ class Reachability:
         Reachability
             A new one; this one is unchanged.
 
+        Raises
+        ------
+        VertexError, ShapeError
+            If a key is no pair of labels; if both ways of an undirected edge differ.
+        DomainError
+            If a value is neither True nor False, 1 nor 0.
+        ValueError, MemoryNeeded
+            If the answer was loaded from a file, which has no edges; if it does not fit a second time.
+
+        Notes
+        -----
+        The edges are copied, O(m). A new one that changes no answer costs no more. Else the c components are closed
+        again, without the graph: O(c + arcs) for an index. Bits of all vertices, as of small and dense graphs, unite
+        rows, O(n² / 64) an edge. Where an edge is removed, the graph is closed anew.
+
         Examples
         --------
         >>> from apsp import transitive_closure
@@ -385,6 +408,18 @@ class Reachability:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the answer atomically to an `.npz` file, or to a store of tiles if the path ends with "/".
+
+        Raises
+        ------
+        ValueError
+            If the suffix is unknown, or the path is the store answered from.
+        FormatError, OSError
+            If a label cannot be saved (see `apsp.io.saving.encoding`); if the file cannot be written.
+
+        Notes
+        -----
+        c² / 8 bytes for c components, of an index 8 bytes an arc between them, and the labels. `load` answers from a
+        store without reading all of it (docs/stores.md).
 
         Examples
         --------
@@ -405,6 +440,15 @@ class Reachability:
         -------
         Reachability
             Without edges, so without `path`.
+
+        Raises
+        ------
+        FormatError, OSError
+            If the file is damaged or of another kind; if it cannot be read.
+
+        Notes
+        -----
+        A file is read entirely, c² / 8 bytes for c components; a store on demand. An index is labelled again.
 
         Examples
         --------

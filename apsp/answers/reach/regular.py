@@ -47,10 +47,7 @@ class RegularPaths:
     Raises
     ------
     VertexError, ShapeError
-        In `reaches`, `descendants` and `path`, if a label is unknown; if shapes do not broadcast, or u is no source; in
-        `counts`, if there is no such axis.
-    NoPathError
-        In `path`, if no walk from u to v matches.
+        In `reaches` and `descendants`, if a label is unknown; if shapes do not broadcast, or u is no source.
 
     See Also
     --------
@@ -59,8 +56,7 @@ class RegularPaths:
 
     Notes
     -----
-    `reaches` reads one bit a pair, `descendants` n / 64 words, `counts` k n / 64 words for k sources. `path` searches
-    the product of graph and automaton by breadth, O(s (n + m)) for s states.
+    `reaches` reads one bit a pair, `descendants` n / 64 words, `counts` k n / 64 words for k sources.
 
     Examples
     --------
@@ -124,6 +120,11 @@ class RegularPaths:
     def counts(self, axis: int = 1) -> np.ndarray:
         """Numbers of vertices reached by each source, shape (k,), or (axis 0) of sources that reach each vertex, (n,).
 
+        Raises
+        ------
+        ShapeError
+            If there is no such axis.
+
         Examples
         --------
         >>> from apsp import reachable
@@ -147,6 +148,17 @@ class RegularPaths:
         list of (vertex, vertex, label)
             In walk order; empty if the empty walk matches. An edge walked backwards (`^`) is listed in walk direction,
             its label prefixed by "^".
+
+        Raises
+        ------
+        VertexError, ShapeError
+            If a label is unknown, or u is no source.
+        NoPathError
+            If no walk from u to v matches.
+
+        Notes
+        -----
+        Breadth-first search of the product of graph and automaton: O(s (n + m)) for s states.
 
         Examples
         --------

@@ -87,30 +87,6 @@ class Result(Mapped, Ranked, Measured):
     AlgebraError, DivergenceError
         In these two and `flows`, if best walks cannot be counted (⊕ does not select, or ⊗ does); for a cycle that costs
         nothing, naming it.
-    VertexError, NoPathError
-        In `distance`, `path`, `paths`, `edges`, `table`, `to_frame`, `nearest`, `plot`, `explore`, `to_geojson` and
-        `to_geopandas`, if a label is unknown; in `path` and `edges`, if v cannot be reached from u.
-    AlgebraError
-        In `path`, `paths`, `edges`, `nearest` and, for paths, `verify`, if ⊕ is not selective; in `reduce`, if the name
-        needs lengths that the semiring lacks. `k_distances` raises as `k_paths`.
-    DTypeError, MemoryNeeded
-        In `distance`, `table` and `to_frame`, if float64 would round an integer; in `table`, `within` and `plot`
-        without positions, if the entries do not fit.
-    ShapeError
-        In `distance`, if the shapes of u and v do not broadcast; in `edges` of a matrix; in `plot`, `explore` and
-        `to_geojson`, if values are not one per vertex, or per edge; in `reduce` and `save_predecessors` of a partial
-        result.
-    ValueError, FormatError, OSError
-        In `reduce`, if the name is unknown; in `plot`, if values come without positions, or the file of these is
-        malformed; in `explore`, `to_geojson` and `to_geopandas`, if the graph or a path vertex has no places, or limits
-        or buffer lack what they apply to; in `save_predecessors`, as in `save`.
-    DomainError
-        In `reduce`, if "harmonic" meets a negative distance; if places are not degrees (in `explore` unless `planar`),
-        or limits not finite; in `tied`, if the tolerance is negative or no number, and in the query that follows, if it
-        is not below all edge lengths.
-    ImportError
-        In `to_frame`, `plot`, `to_geopandas`, and for polygons `to_geojson`, if the library is missing: extras
-        `frames`, `plot` and `geo`.
 
     See Also
     --------
@@ -137,17 +113,6 @@ class Result(Mapped, Ranked, Measured):
     `within` and `reduce` cost the rows asked for, a few in memory at a time, and what they return; `rows` holds `block`
     rows of n entries, `predecessor_rows` 4 bytes an entry more. `save` writes n² entries, or text, by rows,
     `save_predecessors` 4 n² bytes. `load` reads an `.npz` entirely; tiles, `.zarr` and `.hubs` on demand.
-
-    `distance` is O(1) with a table, two climbs of the tree by elimination, else one search or one row. `path` takes a
-    column of distances to v, `paths` a row and its predecessors per source; by elimination on the CPU only the
-    distances of path vertices and those beside them. `edges` sorts all edges, once. `table` takes the rows of the
-    sources, or a few columns, by elimination on the CPU only the entries; `nearest` a row per source, or by elimination
-    over lengths one in all (Erwig 2000, "The graph Voronoi diagram with applications"). `k_distances` costs as
-    `k_paths`, `edge_betweenness` as `betweenness`; `tied` is O(1), and its sums are then found on the CPU, from rows.
-    `verify` takes m pairs a row, n² for a matrix, and at most n edges a pair of its paths. `plot` draws all n²
-    distances, or with positions the edges and values; `explore` takes about 30 bytes a vertex and 12 an edge, and
-    leaves out vertices without a place. `to_geojson` and `to_geopandas` are O(n) for points, O(m) for edges; lines are
-    cut at the antimeridian (RFC 7946), and labels other than integers and text are written as text.
 
     Examples
     --------

@@ -126,6 +126,17 @@ class Distances:
         scalar, or array
             CuPy if u or v is.
 
+        Raises
+        ------
+        VertexError, ShapeError
+            If a label is unknown, or the shapes of u and v do not broadcast.
+        DTypeError
+            If float64 would round an integer.
+
+        Notes
+        -----
+        O(1) with a table; two climbs of the tree by elimination; else one search or one row.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -161,6 +172,18 @@ class Distances:
         -------
         list of labels
             [u] if u = v. With turns, a walk that may come to a vertex twice.
+
+        Raises
+        ------
+        VertexError, NoPathError
+            If a label is unknown, or v cannot be reached from u.
+        AlgebraError
+            If ⊕ is not selective.
+
+        Notes
+        -----
+        A column of distances to v, and the edges on best paths; by elimination on the CPU only the distances of path
+        vertices and their neighbours.
 
         Examples
         --------
@@ -207,6 +230,18 @@ class Distances:
         -------
         array, shape (sources, targets)
             On the host; integers as float64.
+
+        Raises
+        ------
+        VertexError, DTypeError
+            If a label is unknown, or float64 would round an integer.
+        MemoryNeeded
+            If the table does not fit.
+
+        Notes
+        -----
+        Rows of the sources, or a few columns; by elimination on the CPU only the entries, see
+        `semiring.Elimination.block`.
 
         Examples
         --------
@@ -294,6 +329,11 @@ class Distances:
         scipy.sparse.csr_array, shape (sources, targets)
             Distances of 0, as of a vertex to itself, are stored entries.
 
+        Raises
+        ------
+        MemoryNeeded
+            If the entries do not fit.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -330,6 +370,13 @@ class Distances:
         callback : callable, optional
             `callback(done, total)` in entries.
 
+        Raises
+        ------
+        ValueError, AlgebraError
+            If the name is unknown, or needs lengths that the semiring lacks.
+        DomainError, ShapeError
+            If "harmonic" meets a negative distance, or a partial result lacks sources that the name needs.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -356,6 +403,16 @@ class Distances:
         Nearest
             `source`, a list of labels or None, and `distance`, with inf for none, in the order of the targets of this
             result (with `towards`, of its sources). `to_frame` makes a table.
+
+        Raises
+        ------
+        VertexError, AlgebraError
+            If a label is unknown, or ⊕ is not selective.
+
+        Notes
+        -----
+        A row per source; by elimination, over a semiring of lengths, one row in all. Source: Erwig 2000, "The graph
+        Voronoi diagram with applications".
 
         Examples
         --------

@@ -51,6 +51,15 @@ class Flowing(Routed):
         Result
             A new one of the same distances.
 
+        Raises
+        ------
+        DomainError
+            If the tolerance is negative or no number; in the query that follows, if it is not below all edge lengths.
+
+        Notes
+        -----
+        O(1). Sums are then found on the CPU, from rows of distances.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -238,6 +247,10 @@ class Flowing(Routed):
         float64 array, shape (edges,)
             In the order of the graph's edge list; equally good parallel edges share. For a matrix, shape (n, n) on the
             device of the distances.
+
+        Notes
+        -----
+        Cost and precision as of `betweenness`.
 
         Examples
         --------

@@ -53,6 +53,20 @@ class Mapped(Shown):
             A FeatureCollection. By default of the edges, with properties `from`, `to` and `weight`; `as_graph` reads
             it.
 
+        Raises
+        ------
+        ValueError
+            If the graph or a path vertex has no places, or limits or buffer lack what they apply to.
+        DomainError
+            If places are not longitude and latitude, or limits not finite.
+        VertexError, ShapeError, ImportError
+            As `plot`; if polygons are requested without shapely.
+
+        Notes
+        -----
+        O(n) for points, O(m) for edges, plus the values. Lines are cut at the antimeridian. Labels other than integers
+        and text are written as text. Source: RFC 7946.
+
         Examples
         --------
         >>> from apsp import as_graph, shortest_paths
@@ -101,6 +115,15 @@ class Mapped(Shown):
         geopandas.GeoDataFrame
             A row per feature, properties as columns, `crs` EPSG:4326.
 
+        Raises
+        ------
+        ImportError, ValueError, DomainError, VertexError, ShapeError
+            If GeoPandas (extra `geo`) is missing, or as `to_geojson`.
+
+        Notes
+        -----
+        As `to_geojson`.
+
         Examples
         --------
         >>> from apsp import as_graph, shortest_paths
@@ -144,6 +167,18 @@ class Mapped(Shown):
         -------
         Page
             `html` has the text; a notebook shows it.
+
+        Raises
+        ------
+        ValueError, DomainError
+            If the graph or a path vertex has no places, or these are not degrees, without `planar`.
+        VertexError, ShapeError
+            As `plot`.
+
+        Notes
+        -----
+        O(n + m) plus the values; about 30 bytes a vertex and 12 an edge. Vertices without a place are omitted, with
+        their edges.
 
         Examples
         --------

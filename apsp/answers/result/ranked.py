@@ -149,6 +149,15 @@ class Ranked(Flowing):
         array, shape (at most k,)
             int64 where distances are integers, else of their dtype. Added up from u on.
 
+        Raises
+        ------
+        VertexError, NoPathError, ShapeError, AlgebraError, DomainError, DivergenceError, MemoryNeeded
+            As `k_paths`.
+
+        Notes
+        -----
+        Cost and sources are those of `k_paths`.
+
         Examples
         --------
         >>> from apsp import shortest_paths

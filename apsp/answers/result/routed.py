@@ -85,6 +85,17 @@ class Routed(Distances):
         int64 array
             Of parallel edges the best, by weight, then by the quantities of `along`, then the first; empty if u = v.
 
+        Raises
+        ------
+        VertexError, NoPathError, AlgebraError
+            As `path`.
+        ShapeError
+            If the graph is a matrix, which has no list of edges.
+
+        Notes
+        -----
+        `path`, and once a sort of all edges.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -148,6 +159,11 @@ class Routed(Distances):
     def save_predecessors(self, path: str | os.PathLike[str]) -> None:
         """Write `predecessors` to `path`: `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
 
+        Raises
+        ------
+        ValueError, FormatError, OSError, ShapeError
+            As `save`, and if this result is partial.
+
         Examples
         --------
         >>> import numpy as np
@@ -181,6 +197,16 @@ class Routed(Distances):
         -------
         Paths
             A sequence; an empty list for no path.
+
+        Raises
+        ------
+        VertexError, AlgebraError
+            If a label is unknown; if ⊕ is not selective.
+
+        Notes
+        -----
+        A row of distances and predecessors per source. By elimination on the CPU, where no edge beats `one` and a
+        source has few targets: only the distances of path vertices and those before them.
 
         Examples
         --------
@@ -219,6 +245,15 @@ class Routed(Distances):
         -------
         Verification
             True or false; prints what was checked and found.
+
+        Raises
+        ------
+        AlgebraError
+            For `paths`, if ⊕ is not selective.
+
+        Notes
+        -----
+        m pairs a row, n² for a matrix; `paths` walks at most n edges a pair.
 
         Examples
         --------

@@ -73,6 +73,13 @@ class Shown(Distances):
         of : str or list of str, optional
             A quantity of `shortest_paths(…, along=…)`; or several, a column each of a line per pair.
 
+        Raises
+        ------
+        VertexError, DTypeError
+            If a label is unknown; if float64 would round an integer.
+        ImportError
+            If neither library is installed.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -130,6 +137,19 @@ class Shown(Distances):
             A new figure by default.
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write.
+
+        Raises
+        ------
+        VertexError, ShapeError
+            If a label is unknown; if values are not one per vertex, or per edge.
+        ValueError, FormatError
+            If values come without positions; if the file of positions is malformed.
+        MemoryNeeded, ImportError
+            If an image of all distances does not fit; if matplotlib (extra `plot`) is missing.
+
+        Notes
+        -----
+        All n² distances for an image; with positions, the edges and `values`.
 
         Examples
         --------

@@ -69,20 +69,6 @@ class Graph(Exported):
     MemoryNeeded, ImportError
         In these, `to_networkx` and `to_frame`, if the result, or the edges of a dense matrix, do not fit; in the last
         two, if the library is missing.
-    ShapeError
-        In `from_matrix`, if A is not square, or has another number of labels; in `from_arrays`, if lengths differ; in
-        `from_edges`, if an edge is no pair or triple, or some have a weight and others none. In `having`, if a dense
-        matrix is to be undirected, nulls come with unread weights, or places are not (n, 2). In `nearest`, if lon and
-        lat are not equally long vectors.
-    VertexError
-        In `from_arrays`, if a position is not in 0 … n − 1, or a label occurs twice; in `from_edges`, if an edge names
-        a vertex that `labels` lacks; in `having`, if no key of a mapping of places is a label.
-    DTypeError, DomainError
-        In the constructors, if a weight is NaN or no number, or float64 cannot represent it; entries of a matrix are
-        checked by the closure. In `having` and `nearest`, if places are no numbers, infinite, or (without `planar`) not
-        degrees.
-    ValueError
-        In `nearest`, if no vertex has a place.
 
     See Also
     --------
@@ -98,10 +84,7 @@ class Graph(Exported):
     -----
     The first call of `index` or `index_of` builds a table of the n labels; then O(1) a label. `from_matrix` is O(1) and
     copies no array, `from_arrays` and `edges` O(n + m), with 24 bytes an edge; a dense matrix takes `edges` and
-    `to_scipy` O(n²), a list `to_scipy` O(n + m log m). `from_edges` is O(m), and O(n log n) to sort the labels;
-    `having` O(1), O(n) for places, O(m) where weights are checked. The first call of `nearest` builds SciPy's k-d tree,
-    O(n log n); then O(log n) a point. Vertices without a place are skipped, and degrees compared on the sphere, across
-    the antimeridian and the poles.
+    `to_scipy` O(n²), a list `to_scipy` O(n + m log m).
 
     Examples
     --------
@@ -131,6 +114,13 @@ class Graph(Exported):
             Not copied; stays on its device or disk. A missing edge is the zero of the semiring in use.
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
+
+        Raises
+        ------
+        ShapeError
+            If A is not square, or the number of labels is not n.
+        DTypeError
+            If entries are not real numbers or booleans (checked by the closure).
 
         Examples
         --------
@@ -176,6 +166,13 @@ class Graph(Exported):
             The number of vertices; by default the number of labels, else the largest position + 1.
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
+
+        Raises
+        ------
+        ShapeError, VertexError, DomainError
+            If lengths differ; if a position is not in 0 … n − 1, or a label occurs twice; if a weight is NaN.
+        DTypeError
+            If a weight is no number, or float64 cannot represent it exactly or at all.
 
         Examples
         --------
@@ -223,6 +220,19 @@ class Graph(Exported):
             All vertices, in order; needed for isolated ones. By default the labels that occur, sorted if comparable,
             else in order of appearance.
 
+        Raises
+        ------
+        ShapeError
+            If an edge is no pair or triple, or some have a weight and others none.
+        VertexError
+            If an edge names a vertex that `labels` lacks.
+        DomainError, DTypeError
+            If a weight is NaN or no number.
+
+        Notes
+        -----
+        O(m) time, and O(n log n) to sort the labels.
+
         Examples
         --------
         >>> g = Graph.from_edges([("B", "C", 7), ("A", "B", 4)])
@@ -262,6 +272,19 @@ class Graph(Exported):
             mapping have no place; its unknown keys are ignored.
         crs : pyproj.CRS, or text such as "EPSG:32632", optional
             Of the places; by default that of a frame, else degrees.
+
+        Raises
+        ------
+        ShapeError
+            If a dense matrix is to be undirected, nulls come with unread weights, or places are not (n, 2).
+        DTypeError, DomainError
+            If places are no numbers, or infinite.
+        VertexError
+            If no key of a mapping of places is a label.
+
+        Notes
+        -----
+        O(1); O(n) for places, O(m) where weights are checked.
 
         Examples
         --------
@@ -321,10 +344,22 @@ class Graph(Exported):
         float, or array of shape (k,)
             With `distances`.
 
+        Raises
+        ------
+        ValueError, DomainError
+            If no vertex has a place; if coordinates are not degrees (without `planar`), or a point is not finite.
+        ShapeError
+            If lon and lat are not equally long vectors.
+
         Warns
         -----
         AmbiguityWarning
             If a point is farther from its vertex than the places are from one another: lon and lat may be swapped.
+
+        Notes
+        -----
+        The first call builds SciPy's k-d tree, O(n log n); then O(log n) a point. Vertices without a place are skipped.
+        Degrees are compared on the sphere, across the antimeridian and the poles.
 
         Examples
         --------

@@ -1,10 +1,4 @@
-"""`add`, `transpose` and `reduce` of sparse matrices.
-
-Raises
-------
-ValueError, ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
-    In `add`, `transpose` and `reduce`, as in `matmul`.
-"""
+"""`add`, `transpose` and `reduce` of sparse matrices."""
 
 from __future__ import annotations
 
@@ -39,8 +33,6 @@ def add(
 ) -> Matrix:
     """A ⊕ B of sparse matrices, entrywise; an entry that only one of them stores is copied.
 
-    It raises as `matmul`, ShapeError if the shapes differ, and DTypeError if an operand is not sparse.
-
     Parameters
     ----------
     A, B : sparse matrix, shape (m, n)
@@ -53,6 +45,11 @@ def add(
     -------
     csr matrix or array, shape (m, n)
         Of A's kind. An entry is stored wherever A or B stores one; rows are unsorted.
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ShapeError if the shapes differ, DTypeError if an operand is not sparse.
 
     See Also
     --------
@@ -87,8 +84,6 @@ def add(
 def transpose(A: Matrix) -> Matrix:
     """Aᵀ of a sparse matrix, as csr.
 
-    It raises as `matmul`.
-
     Parameters
     ----------
     A : sparse matrix, shape (m, n)
@@ -98,6 +93,11 @@ def transpose(A: Matrix) -> Matrix:
     -------
     csr matrix or array, shape (n, m)
         Duplicates are kept; rows are sorted.
+
+    Raises
+    ------
+    ShapeError, DTypeError, MemoryNeeded
+        As `matmul`.
 
     See Also
     --------
@@ -131,8 +131,6 @@ def reduce(
 ) -> Matrix:
     """Sum ⊕ of the stored entries of each row (axis 1), of each column (axis 0), or of all (None).
 
-    It raises as `matmul`, and ValueError if the axis is invalid.
-
     Parameters
     ----------
     A : sparse matrix, shape (m, n)
@@ -146,6 +144,11 @@ def reduce(
     -------
     array, shape (m,), (n,) or ()
         On A's device; the semiring's zero where there is no entry.
+
+    Raises
+    ------
+    ValueError, ShapeError, DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`; ValueError if the axis is invalid.
 
     See Also
     --------

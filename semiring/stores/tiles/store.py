@@ -84,9 +84,6 @@ class TileStore:
         cannot be written.
     IndexError, ValueError
         For tiles or windows beyond the matrix; in `linked` to its own place.
-    ShapeError, DTypeError, FileExistsError, OSError
-        In `create`, if shape or block is invalid; if entries are no numbers; if the directory holds something else; if
-        it cannot be written, or its disk has no space for the entire matrix, though nothing is reserved.
 
     See Also
     --------
@@ -98,8 +95,7 @@ class TileStore:
     -----
     `read`, `write` and `put` move the bytes of their tiles once, with checksums; `window` the rows that it meets of a
     tile. `annotate` rewrites `store.json`. `linked` is O(tiles): bytes are copied only to another disk, or where the
-    disk has no links, for tiles are never changed in place. `create` writes the description; `inspect` reads all bytes,
-    a tile at a time, without `entries` headers and footers only.
+    disk has no links, for tiles are never changed in place.
 
     Examples
     --------
@@ -141,6 +137,19 @@ class TileStore:
             Rows and columns of a tile.
         attributes : mapping, optional
             Anything JSON holds.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If shape or block is invalid; if entries are no numbers.
+        FileExistsError
+            If the directory holds something else.
+        OSError
+            If it cannot be written, or its disk has no space for the entire matrix.
+
+        Notes
+        -----
+        Disk space for the entire matrix must be free; nothing is reserved.
 
         Examples
         --------
@@ -319,6 +328,10 @@ class TileStore:
         -------
         Inspection
             `rounds`, int64, by tile, −1 if damaged; and `errors`, by tile.
+
+        Notes
+        -----
+        Reads all bytes, a tile at a time; without `entries` headers and footers only.
 
         Examples
         --------
