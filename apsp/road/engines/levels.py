@@ -18,7 +18,7 @@ from .. import estimates, rates
 from ..estimates import Estimate
 from ..problem import on_device_of
 from ..solve import solve
-from .base import Engine, Kind, offer
+from .base import MANY, Engine, Kind, offer
 from .essential import filled, filled_on_gpu, in_place, lengths_of_matrix
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def depth(question: Question) -> int:
 def _refuses(question: Question) -> str:
     if question.once(levels_of) is not None and question.once(depth) <= DEEP:
         return ""
-    return "closes matrices of which all lengths are multiples of one, and distances few of them"
+    size = f"{MANY} vertices or more, {LARGE_ON_GPU} on a GPU"
+    return f"closes matrices of {size}, of which all lengths are multiples of one, and distances few of them"
 
 
 def _looks(question: Question) -> float:
