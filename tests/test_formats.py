@@ -31,7 +31,7 @@ from apsp.io.graph import Graph
 from apsp.io.inputs import as_graph
 from apsp.io.labels import Labels
 from apsp.io.reading.positions import read_labels, read_pairs, read_positions
-from semiring.host.errors import FormatError
+from semiring.host.errors import DomainError, FormatError
 
 #: SciPy 1.18 asks its callers which class they want.
 of_scipys_reader = pytest.mark.filterwarnings("ignore:The default value for `spmatrix`:DeprecationWarning")
@@ -1230,6 +1230,13 @@ def test_nan_is_named_by_its_place_in_a_large_matrix(tmp_path):
     np.save(tmp_path / "a.npy", A)
     with pytest.raises(FormatError, match=r"NaN at \(1000, 7\)"):
         read(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("format", written())
+def test_nan_which_no_reader_takes_is_not_written(tmp_path, format):
+    with pytest.raises(DomainError, match=r"NaN at \(0, 1\)"):
+        write(Graph.from_matrix([[0, np.nan], [1.0, 0]]), tmp_path / "g", format=format)
+    assert os.listdir(tmp_path) == []
 
 
 class TestAtomicity:
