@@ -514,6 +514,17 @@ def test_no_edge_of_a_drawing_is_lost(name):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
+def test_an_arrow_leads_where_it_points(capsys):
+    pytest.importorskip("pydot")
+    drawing = "digraph { A -> B [dir=back]; C -> D [dir=both]; edge [dir=none]; E -> F; G -> G [dir=back] }"
+    tails, heads, _ = (g := read(io.StringIO(drawing), format="dot")).edges()
+    assert {g.labels[u] + g.labels[v] for u, v in zip(tails, heads, strict=True)} == {*"BA CD DC EF FE GG".split()}
+    with pytest.raises(FormatError, match="found end of text"):
+        read(io.StringIO("digraph { A -> B "), format="dot")
+    assert not capsys.readouterr().out  # where answers go
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
 def test_what_a_drawing_leaves_open_is_refused():
     pytest.importorskip("pydot")
     with pytest.raises(FormatError, match="DOT with one graph, got '2 graphs'"):
@@ -521,6 +532,14 @@ def test_what_a_drawing_leaves_open_is_refused():
     with pytest.raises(FormatError, match="an edge within an end of another"):
         read(io.StringIO("digraph { A -> subgraph s { B -> C } }"), format="dot")
     assert list(read(io.StringIO('digraph { "a:b" -> "c\\"d"; Z }\r\n'), format="dot").labels) == ["a:b", 'c"d', "Z"]
+
+
+@pytest.mark.parametrize("end", [1, "Z"], ids=["a position, as D3 had it", "a name with a mistake"])
+def test_ends_of_links_are_among_the_nodes(end, tmp_path):
+    data = {"nodes": [{"id": "A"}, {"id": "B"}], "links": [{"source": "A", "target": end, "value": 4}]}
+    (tmp_path / "g.json").write_text(json.dumps(data))
+    with pytest.raises(FormatError, match=f"the end {end!r} of a link, and no node"):
+        read(tmp_path / "g.json")
 
 
 def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):

@@ -1,8 +1,13 @@
-"""DOT, the language of Graphviz, read by pydot. Vertices are named by their ids, without ports."""
+"""DOT, the language of Graphviz, read by pydot. Vertices are named by their ids, without ports.
+
+An edge of a digraph leads as its arrow is drawn: dir=back the other way, dir=both and none, as without arrows, both.
+"""
 
 from __future__ import annotations
 
+import io
 import re
+from contextlib import redirect_stdout
 from types import ModuleType
 from typing import IO, Any
 
@@ -19,9 +24,10 @@ _NAME = re.compile(r'("(?:\\.|[^"\\])*"|<.*>|[^:]*)', re.DOTALL)
 
 def parse(networkx: ModuleType, pydot: ModuleType, file: IO[bytes]) -> Any:
     """The graph with the edges of its subgraphs and their defaults, which NetworkX's own conversion drops."""
-    found = pydot.graph_from_dot_data(file.read().decode()) or []
+    with redirect_stdout(io.StringIO()) as said:  # where pydot prints a mistake
+        found = pydot.graph_from_dot_data(file.read().decode()) or []
     if len(found) != 1:
-        raise ValueError(f"{len(found)} graphs")
+        raise ValueError(said.getvalue().strip() or f"{len(found)} graphs")
     part = found[0].obj_dict
     kind = "DiGraph" if part["type"] == "digraph" else "Graph"
     graph = getattr(networkx, kind if part["strict"] else f"Multi{kind}")()
@@ -41,7 +47,9 @@ def _walk(part: Fields, graph: Input, defaults: Fields, *, ends: bool = False) -
                 [_plain(x)] if isinstance(x, str) else _walk(x, graph, {}, ends=True) for x in item["points"]
             )
             data = {name: _plain(value) for name, value in {**defaults, **item["attributes"]}.items()}
-            graph.add_edges_from((u, v, data) for u in tails for v in heads)
+            way = data.get("dir") if graph.is_directed() else None  # else a matter of the drawing
+            graph.add_edges_from((u, v, data) for u in tails for v in heads if way != "back")
+            graph.add_edges_from((v, u, data) for u in tails for v in heads if way in ("back", "both", "none"))
             held += [*tails, *heads]
         elif item["type"] == "subgraph":
             held += _walk(item, graph, defaults, ends=ends)
