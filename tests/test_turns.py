@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -225,6 +226,14 @@ def test_relations_beside_nodes_and_ways(tmp_path):
         assert r.distance("A", "C") == far
         told = [str(x.message) for x in warned]
         assert ["1 that hold at some times" in x for x in told] == [True] * (tag.startswith("restriction:"))
+    for spared, far in (("psv; bicycle", 5), ("psv;motorcar", 2), ("motor_vehicle", 2)):
+        tags = {"restriction": "no_left_turn", "except": spared}
+        table = {"from_way": [10], "via": ["B"], "to_way": [11]} | {x: [y] for x, y in tags.items()}
+        for given in ({"elements": [{"type": "relation", "tags": tags, "members": members}]}, table):
+            with (
+                nullcontext() if far == 5 else pytest.warns(AmbiguityWarning, match="1 that hold at some times or for")
+            ):
+                assert shortest_paths(ROADS, turns=given, ways=range(10, 15)).distance("A", "C") == far
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(FormatError, match=r"a\.json: must be JSON"):
         shortest_paths(ROADS, turns=tmp_path / "a.json")
