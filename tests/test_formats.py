@@ -1452,6 +1452,26 @@ class TestLabelledMatrices:
         shortest_paths([(0, 1, 3), (1, 0, 4)]).save(tmp_path / "d.csv")
         assert read(tmp_path / "d.csv").dense.dtype == np.int64  # nothing is unreached
 
+    @pytest.mark.parametrize("suffix", ["csv", "txt"])
+    def test_integers_beyond_those_of_floats_stay_exact_beside_inf(self, tmp_path, suffix):
+        far, path = 2**53 + 1, tmp_path / f"d.{suffix}"
+        shortest_paths([("A", "B", far), ("B", "C", 2)]).save(path)
+        assert shortest_paths(read(path)).distances.tolist() == [
+            [0, far, far + 2],
+            [2**63 - 1, 0, 2],
+            [2**63 - 1] * 2 + [0],
+        ]
+        for entry in (str(2**63 - 1), "1e999", "1_0", "0.5"):
+            path.write_text(path.read_text().replace(f"{far + 2}", entry))
+            with pytest.raises(FormatError, match="an entry must be") as told:
+                read(path)
+            assert "blank cell" not in str(told.value) or entry == "1_0"
+            path.write_text(path.read_text().replace(entry, f"{far + 2}"))
+
+    def test_decimal_commas_in_one_row_are_no_points_in_another(self):
+        with pytest.raises(FormatError, match=r"a number, got '1\.500'"):  # 1500, or 1.5
+            read(io.StringIO("0;2,5;inf\n1.500;0;3,25\ninf;inf;0\n"), format="matrix")
+
     def test_pandas_and_integers_and_other_separators(self):
         pd = pytest.importorskip("pandas")
         table = pd.DataFrame([[0, 2.5], [np.inf, 0]], index=[7, 5], columns=[7, 5])

@@ -113,7 +113,8 @@ class Table:
         if wrong is not None:
             column, row = divmod(wrong.index, n)
             got = f"{show(tokens[wrong.index])} in the column {show(names[column])}"
-            raise self._error(f"an entry must be {wrong.need}, got {got}. No edge is a blank cell, or inf.", row)
+            more = " No edge is a blank cell, or inf." if wrong.need == "a number" else ""
+            raise self._error(f"an entry must be {wrong.need}, got {got}.{more}", row)
         labels = Labels(map(int, names)) if integral(marked) else Labels(names)
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
 
