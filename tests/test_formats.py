@@ -1472,6 +1472,13 @@ class TestLabelledMatrices:
         with pytest.raises(FormatError, match=r"a number, got '1\.500'"):  # 1500, or 1.5
             read(io.StringIO("0;2,5;inf\n1.500;0;3,25\ninf;inf;0\n"), format="matrix")
 
+    @pytest.mark.parametrize("sign", [";", "\t"])
+    def test_decimal_commas_of_the_first_row_separate_nothing(self, sign):
+        A = np.array([[9.5, 1, 2.5, 3], [1, 0, 3, 4], [2.5, 3, 0, 5.25], [3, 4, 5.25, 0]])  # a frame of names, too
+        for rows in (A, A + 0.5):
+            text = "".join(sign.join(f"{x:g}".replace(".", ",") for x in row) + "\n" for row in rows)
+            np.testing.assert_array_equal(read(io.StringIO(text)).dense, rows)
+
     def test_pandas_and_integers_and_other_separators(self):
         pd = pytest.importorskip("pandas")
         table = pd.DataFrame([[0, 2.5], [np.inf, 0]], index=[7, 5], columns=[7, 5])

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..graph import Graph
 from ..reading.files import Source, plain_lines
-from ..reading.options import EDGE, Reading, is_numeral
+from ..reading.options import EDGE, Reading, is_entry
 from .base import Format
 from .npy import matrix
-from .tokens import entries, integral, show
+from .tokens import entries, integral, separator, show
 
 #: The leading comment of written matrices.
 sniff = re.compile(rb"\s*# matrix of \d+ rows and \d+ columns[ \t]*\n").match
@@ -37,7 +37,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
     counted = len(first) == 1 and first[0].isdecimal() and len(first[0]) < 10
     size = int(first[0]) if counted else len(first)
     more = len(list(islice(lines, size + 1))) > size
-    if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or more:
+    if sniff(head) or not first or not all(map(is_entry, first[:-1] or first)) or more:
         return bool(sniff(head))  # the last line, or field, may be cut off
     rows = [row for _, row in _entries(source)]
     n = len(rows)
@@ -45,7 +45,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
         return False
     call = f"Say apsp.read({str(source.path)!r}, format='matrix') for the"
     if n in EDGE:
-        if _EDGES.search(head) or not all(len(row) == n and all(map(is_numeral, row)) for row in rows):
+        if _EDGES.search(head) or not all(len(row) == n and all(map(is_entry, row)) for row in rows):
             return False
         if reading.nulls is None and all(integral(row[:2]) for row in rows):
             columns = tuple(range(n))
@@ -105,7 +105,7 @@ def _fields(text: str) -> list[str]:
 
 def _separator(text: str) -> str | None:
     """The separator of fields; None for blanks."""
-    return max(",;\t", key=text.strip().count) if any(sign in text.strip() for sign in ",;\t") else None
+    return separator(text.strip()) if any(sign in text.strip() for sign in ",;\t") else None
 
 
 FORMAT = Format(

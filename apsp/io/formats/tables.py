@@ -19,7 +19,7 @@ from ..graph import Graph
 from ..labels import Labels, number_ends
 from ..reading.directions import direction_columns, turned
 from ..reading.files import Source
-from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
+from ..reading.options import BY_RULE, Chosen, Reading, choose, is_entry, is_numeral, names_ends, positional
 from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
 
 #: Maximum 8-byte words of a field compared as integers; masks of the low k bytes; an odd multiplier.
@@ -91,13 +91,13 @@ class Table:
 
     def _is_numeric(self, index: int) -> bool:
         first = self.cut.column(index)[:1]
-        return all(is_numeral(field.replace(",", ".")) or seconds([field]) is not None for field in first)
+        return all(is_entry(field) or seconds([field]) is not None for field in first)
 
     def matrix(self) -> Graph | None:
         """The labelled matrix if row and column names agree, else None; FormatError for other order or non-numbers."""
         marked = self.cut.column(0)
         names, rows = [str(name) for name in self.names[1:]], list(self.cut.unquoted(marked))
-        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_numeral(str(self.names[0])):
+        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_entry(str(self.names[0])):
             return None
         if rows != names:
             first = next(index for index, name in enumerate(names) if rows[index] != name)

@@ -108,6 +108,12 @@ def _whole(token: str) -> int:
     return int(token)
 
 
+def separator(line: str) -> str:
+    """The most frequent of comma, semicolon and tab; beside the others, commas between digits are decimal."""
+    bare = re.sub("(?<=[0-9]),(?=[0-9])", "", line) if re.search("[;\t]", line) else line
+    return max(",;\t", key=bare.count)
+
+
 def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
     """All tokens as numbers, perhaps inexact; None if one is not."""
     if "_" in joined or not joined.isascii():

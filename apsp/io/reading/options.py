@@ -259,6 +259,11 @@ def is_numeral(text: str) -> bool:
         return False
 
 
+def is_entry(text: str) -> bool:
+    """`is_numeral`, also with a decimal comma."""
+    return is_numeral(text.replace(",", "."))
+
+
 def _is_numeric(kind: type) -> bool:
     return issubclass(kind, (Real, Decimal)) and not issubclass(kind, bool)
 
