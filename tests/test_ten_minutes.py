@@ -458,6 +458,12 @@ def test_json_of_every_command(tmp_path, monkeypatch):
     assert answer("plan", 100, "--json")[0]["plan"]["n"] == 100
     assert answer("generate", "cycle", 5, "--output", "c.csv", "--json")[0] == {"output": "c.csv", "n": 5, "edges": 5}
     assert answer("info", "--json")[0]["formats"]
+    (tmp_path / "r.csv").write_text("from,to,km\nfrom,B,4\n")  # whose column would take the place of the row's name
+    told = CliRunner().invoke(main, ["solve", "r.csv", "--json"])
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "columns of a row in JSON must differ, got 'from' twice" in told.stderr
+    assert answer("solve", "r.csv", "--from", "B", "--json")[0]["rows"][1] == {"to": "from", "distance": None}
+    (tmp_path / "r.csv").write_text("from,to,km\nA,B,4\nB,C,7\n")
     answer("solve", "r.csv", "--output", "d.npz", "--json")
     assert answer("query", "d.npz", "--from", "A", "--to", "C", "--json")[0]["distance"] == 11
 
