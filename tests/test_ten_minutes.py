@@ -187,6 +187,12 @@ def test_tntp_and_its_first_through_node(tmp_path):
     assert (r.distance(3, 4), r.distance(1, "to 2"), r.distance(2, "to 1"), r.distance(3, "to 2")) == (9, 2, 2, 10)
     with pytest.raises(FormatError, match=r"city_net\.tntp:7: which column holds the weight.*'free_flow_time'"):
         read(path)
+    headed = TNTP.format(first=1).replace("init_node", "Init node ").replace("term_node", "Term node ")  # as Anaheim's
+    path.write_text(headed.replace("free_flow_time", "Free Flow Time "))
+    assert shortest_paths(as_graph(path, weight="free_flow_time")).distance(3, 4) == 2
+    path.write_text(headed.rpartition("\t2\t3")[0])
+    with pytest.warns(UserWarning, match="6 links are promised, and 5 found"):
+        read(path, weight="length")
 
 
 def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypatch):
@@ -250,6 +256,8 @@ def test_a_crs_decides_whether_places_are_planar(tmp_path):
     assert r.explore().html.startswith("<!DOCTYPE html>")
     r.save(tmp_path / "r.npz")
     assert apsp.Result.load(tmp_path / "r.npz").graph.planar
+    apsp.write(g, tmp_path / "g.npz")
+    assert apsp.read(tmp_path / "g.npz").planar
     assert not as_graph(G, places={1: (6.0, 49.0)}).having(crs=System(False)).planar
     if find_spec("pyproj"):
         assert g.having(crs="EPSG:32632").planar
@@ -628,6 +636,20 @@ def test_tables_of_other_shapes_have_a_way_out_that_works():
     with pytest.raises(FormatError, match=r"got columns 'A', 'B'\. Pass table\.to_numpy\(\).*columns=\(FROM"):
         shortest_paths(table)
     assert shortest_paths(table.to_numpy()).distance(0, 1) == 4
+    for index, way in (([1, 2], "table.set_axis(table.columns)"), (["2", "1"], "table.loc[table.columns]")):
+        table = pd.DataFrame([[1, 4], [9, 2]], index=index, columns=["1", "2"])
+        with pytest.raises(FormatError, match="named as its columns, in their order, got") as caught:
+            shortest_paths(table)
+        assert str(caught.value).endswith(f"Say {way}.")
+        assert shortest_paths(eval(way)).distance(*map(str, index)) == (4 if index == [1, 2] else 1)
+    table = pd.DataFrame([[0, 4], [9, 0]])
+    with pytest.raises(FormatError, match="may be a matrix or edges") as caught:
+        shortest_paths(table)
+    assert shortest_paths(eval(re.search(r"(apsp\.Graph\S+) for", str(caught.value))[1])).distance(0, 1) == 4
+    polars = pytest.importorskip("polars")
+    for rows, way in (("BA", "Sort or rename the rows"), ("AB", "Say inf where there is no edge")):
+        with pytest.raises(ValueError, match=way):
+            shortest_paths(polars.DataFrame({"name": [*rows], "A": [0, None], "B": [4.0, 0]}))
     with pytest.raises(FormatError, match=r"Say columns=\(FROM, TO, WEIGHT\)"):
         shortest_paths(pd.DataFrame({"von": ["A"], "nach": ["B"], "km": [4]}))
 
