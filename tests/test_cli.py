@@ -467,6 +467,7 @@ def test_solve_prints_every_matrix_on_the_way(tmp_path):
     )
     assert apsp("solve", tmp_path / "g.txt", "--plain").exit_code == 2
     assert apsp("solve", tmp_path / "g.txt", "--steps", "--from", "a").exit_code == 2
+    assert json.loads(good("solve", tmp_path / "g.txt", "--steps", "--json", "-q"))["steps"][0].startswith("closure")
     assert "at most 32 vertices" in bad(2, "solve", Path(__file__).parents[1] / "examples" / "roads.gr", "--steps")
 
 

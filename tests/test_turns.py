@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
 from contextlib import nullcontext
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from fuzz import draw, turns
 
-from apsp import Graph, Result, as_graph, shortest_paths
+from apsp import Graph, Result, as_graph, plan, shortest_paths
 from apsp.io.expansion import Turns, expand
 from apsp.io.turns import turns_of
 from semiring import get
@@ -191,6 +192,19 @@ def test_u_turns_but_in_dead_ends():
 def test_what_is_refused(given, error, match):
     with pytest.raises(error, match=match):
         shortest_paths(ROADS, turns=given)
+
+
+def test_a_plan_of_turns_is_that_of_the_copies():
+    for given in ({"turns": [("A", "B", "C", 20)]}, {"turns": [(10, "B", 11)], "ways": range(10, 15)}, {"u_turns": 3}):
+        for more in ({}, {"sources": ["A"]}, {"along": {"metres": [1, 2, 3, 4, 5]}}):
+            made, done = plan(ROADS, **given, **more), shortest_paths(ROADS, **given, **more).plan
+            assert (made.n, made.engine) == (done.n, done.engine)
+            assert re.search(r"turns: \d of \d vertices split", made.reason)
+            assert ("lengths carry metres" in made.reason) == ("along" in more)
+    with pytest.raises(ValueError, match="turns must come without paths="):
+        plan(ROADS, u_turns=3, paths=True)
+    with pytest.raises(ValueError, match=r"turns=.* must come with a graph"):
+        plan(5, u_turns=3)
 
 
 def test_arrays_and_columns_of_a_frame_that_was_filtered():

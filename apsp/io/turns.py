@@ -45,7 +45,7 @@ Columns = dict[str, Any]
 Walk = tuple[int, ...]
 
 
-def turns_of(given: Any, graph: Graph, *, u_turns: Any = None, ways: Sequence[Any] | None = None) -> Turns:
+def turns_of(given: Any, graph: Graph, *, u_turns: float | None = None, ways: Sequence[Any] | None = None) -> Turns:
     """Turns of a graph, from what `shortest_paths` takes; `ways` has the way of each edge, or a list of its ways.
 
     ShapeError for other columns or rows; VertexError for a turn along edges that the graph lacks; DomainError for costs

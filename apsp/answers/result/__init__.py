@@ -27,6 +27,7 @@ from ...road.engines.streamed import written
 from ...road.estimates import in_units
 from ...road.question import Question
 from ...road.road import answer
+from ...road.turned import expanded, over_copies
 from ...road.wants import Wants
 from ..measures import Measured
 from .along import carried
@@ -34,7 +35,6 @@ from .archives import archive_of, load_result, save_result
 from .mapped import Mapped
 from .ranked import Ranked
 from .reweighting import updated
-from .turned import expanded, over_copies
 
 if TYPE_CHECKING:
     from ...big.distributed.solving import WorldLike
