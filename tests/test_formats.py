@@ -521,6 +521,10 @@ class TestThroughNetworkX:
             with pytest.raises(FormatError, match="one graph"):
                 read(put(tmp_path / "g.graphml", text.format(key + several)))
 
+    def test_gml_in_utf_8_as_gephi_and_igraph_write_it(self):
+        text = "\ufeff" + "\r\n".join(nx.generate_gml(nx.DiGraph([("Liege", "b")]))).replace("Liege", "Liège")
+        assert list(read(io.BytesIO(text.encode())).labels) == ["Liège", "b"]
+
     def test_gml_without_labels(self, tmp_path):
         text = "graph [ directed 1 node [ id 7 ] node [ id 9 ] edge [ source 7 target 9 value 3 ] ]"
         graph = read(put(tmp_path / "g.gml", text))

@@ -138,6 +138,8 @@ def test_options_of_records_and_attributes():
 
 
 def test_ids_are_no_weights():
+    with pytest.raises(FormatError, match="Say weight='len_m', or"):  # what one types
+        as_graph([{"from": "A", "to": "B", "fid": 1, "len_m": 3}])
     G = nx.DiGraph([("a", "b")])
     ids = '<edge id="5" source="a" target="b"/>'
     plain = text_of(nx.generate_graphml(G)).replace('<edge source="a" target="b" />', ids)

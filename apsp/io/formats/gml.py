@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from types import ModuleType
 from typing import IO, Any
@@ -22,12 +21,13 @@ def parse(networkx: ModuleType, file: IO[bytes]) -> Any:
     data = file.read()
     _require_shallow(data)
     labelled = re.search(rb"\blabel\s", data) is not None
+    lines = data.decode("utf-8-sig").split("\n")  # in UTF-8, as Gephi and igraph write: read_gml takes ASCII alone
     try:
-        return networkx.read_gml(io.BytesIO(data), label="label" if labelled else "id")
+        return networkx.parse_gml(lines, label="label" if labelled else "id")
     except networkx.NetworkXError:
         if not labelled:
             raise
-        return networkx.read_gml(io.BytesIO(data), label="id")  # labels of other objects, or not of every node
+        return networkx.parse_gml(lines, label="id")  # labels of other objects, or not of every node
 
 
 def _require_shallow(data: bytes) -> None:
