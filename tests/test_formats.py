@@ -1483,6 +1483,11 @@ class TestLabelledMatrices:
             text = "".join(sign.join(f"{x:g}".replace(".", ",") for x in row) + "\n" for row in rows)
             np.testing.assert_array_equal(read(io.StringIO(text)).dense, rows)
 
+    def test_a_blank_cell_in_each_row_makes_no_edges_of_them(self):
+        with pytest.raises(FormatError, match=r"an entry must be a number, got ''\. A missing edge is inf"):
+            read(io.StringIO("1\t19\t\t48\n48\t45\t\t17\n19\t\t6\t31\n\t26\t44\t38\n"))
+        assert read(io.StringIO("1\t\t2\n2\t\t3\n")).edge_count == 2  # tabs that align columns
+
     def test_pandas_and_integers_and_other_separators(self):
         pd = pytest.importorskip("pandas")
         table = pd.DataFrame([[0, 2.5], [np.inf, 0]], index=[7, 5], columns=[7, 5])

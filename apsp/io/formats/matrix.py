@@ -37,7 +37,8 @@ def is_bare(source: Source, reading: Reading) -> bool:
     counted = len(first) == 1 and first[0].isdecimal() and len(first[0]) < 10
     size = int(first[0]) if counted else len(first)
     more = len(list(islice(lines, size + 1))) > size
-    if sniff(head) or not first or not all(map(is_entry, first[:-1] or first)) or more:
+    cells = first[:1] + [cell or "0" for cell in first[1:-1]]  # blank ones are none of an edge's, between tabs
+    if sniff(head) or not first or not all(map(is_entry, cells)) or more:
         return bool(sniff(head))  # the last line, or field, may be cut off
     rows = [row for _, row in _entries(source)]
     n = len(rows)
