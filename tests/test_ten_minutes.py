@@ -419,6 +419,7 @@ TYPED = [
     (["convert", "r.csv", "g.graph", "--weight", "length"], 2, "Read it with --undirected if", "directed=False"),
     (["solve", "r.csv", "--weight", "length", "--engine", "fast"], 2, "apsp: engine must be one of", "engine="),
     (["solve", "stops.csv"], 2, "Say --columns 'From stop,To stop', by name", "columns="),
+    (["solve", "."], 2, "got a folder of 4. Say ./r.csv.", "apsp.read"),
     (["solve", "zeros.csv"], 2, "or --null-value none where they are edges", "null_value"),
 ]
 
