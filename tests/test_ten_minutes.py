@@ -4,6 +4,7 @@ import bz2
 import io
 import json
 import lzma
+import os
 import re
 import zipfile
 from importlib.util import find_spec
@@ -503,6 +504,9 @@ def test_columns_are_completed(tmp_path):
     assert offered(["convert", str(path), "r.gr", "--weight"], "l") == ["length"]
     assert offered(["solve", str(path), "--columns"], "from,t") == ["from,to", "from,time"]
     assert offered(["solve", "--weight"], "l") == []
+    if hasattr(os, "mkfifo"):  # which nobody writes to, like standard input
+        os.mkfifo(tmp_path / "pipe.csv")
+        assert offered(["solve", str(tmp_path / "pipe.csv"), "--weight"], "l") == []
 
 
 #: DOT, and its edges with their weights.
