@@ -275,6 +275,9 @@ def test_places_in_a_table():
         assert list(g.labels) == ["A", "B", "C", "Z"]  # the last has a place, and no edges
         np.testing.assert_array_equal(g.places, [[6, 49], [6.1, 49.1], [np.nan, np.nan], [6.2, 49.2]])
         np.testing.assert_array_equal(as_graph(EDGES).having(places=table).places, g.places[:3])
+        twice = pytest.importorskip(library).DataFrame({**rows, "Name": ["A", "B", "A"]})
+        with pytest.raises(FormatError, match=r"one position, got \(6.0, 49.0\) and \(6.2, 49.2\) for 'A'"):
+            as_graph(EDGES, places=twice)
 
 
 def test_a_matrix_that_is_closed_whole_does_not_count_components():
