@@ -215,6 +215,13 @@ class TestReading:
         write(graph, path)
         assert sorted(read(path).labels) == sorted(names)
 
+    @pytest.mark.parametrize("suffix", ["named", "edgelist"])
+    def test_an_integer_in_two_ways_is_not_written_where_it_is_not_read(self, tmp_path, suffix):
+        with pytest.raises(FormatError, match=r"an integer must be written in one way, got '2' and '2.0'. Write csv"):
+            write(as_graph([("2", "2.0", 17)]), tmp_path / f"g.{suffix}")
+        write(as_graph([("02", "2", 17)]), tmp_path / f"g.{suffix}")
+        assert sorted(read(tmp_path / f"g.{suffix}").labels) == ["02", "2"]
+
     def test_an_integer_beyond_floats_is_a_vertex(self, tmp_path):
         write(Graph.from_edges([(10**400, 1, 17)]), tmp_path / "g.named")
         assert set(read(tmp_path / "g.named").labels) == {10**400, 1}

@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "one-way-to-write-an-integer",
-        "apsp/io/formats/tables.py",
+        "apsp/io/formats/base.py",
         "if known != name and float(name).is_integer()",
         "if known != name and False",
         "tests/test_formats.py::test_an_integer_is_written_in_one_way",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -20,6 +19,7 @@ from ..labels import Labels, number_ends
 from ..reading.directions import direction_columns, turned
 from ..reading.files import Source
 from ..reading.options import BY_RULE, Chosen, Reading, choose, is_entry, is_numeral, names_ends, positional
+from .base import two_ways
 from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
 
 #: Maximum 8-byte words of a field compared as integers; masks of the low k bytes; an odd multiplier.
@@ -126,14 +126,11 @@ class Table:
             for row, field in enumerate(self.cut.column(index)):
                 if not is_vertex(field, fractions=self.header is not None):
                     raise self._error(f"a vertex must be a name or an integer, got {show(field)}.", row)
-        written: dict[Decimal, str] = {}
-        for name in dict.fromkeys(chain.from_iterable(ends)):
-            known = written.setdefault(Decimal(name), name)
-            if known != name and float(name).is_integer() and not (known + name).isdigit():  # codes: 00501 is not 501
-                raise self.source.error(
-                    f"an integer must be written in one way, got {show(known)} and {show(name)}. Pass "
-                    "pandas.read_csv(…) if they are one vertex, pandas.read_csv(…, dtype=str) if two."
-                )
+        if alike := two_ways(chain.from_iterable(ends)):
+            raise self.source.error(
+                f"an integer must be written in one way, got {show(alike[0])} and {show(alike[1])}. Pass "
+                "pandas.read_csv(…) if they are one vertex, pandas.read_csv(…, dtype=str) if two."
+            )
 
     def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
         """Refuse a first line `u v 3` that may be a header or an edge."""
