@@ -599,6 +599,9 @@ def test_a_text_is_no_truth_value(call):
             call(EDGES, unweighted=word)
     with pytest.raises(ValueError, match="directed must be True or False, got 'no'"):
         read(io.StringIO("from,to\nA,B\n"), directed="no")
+    for make in (apsp.Graph.from_edges, lambda edges, directed: as_graph(edges).having(directed=directed)):
+        with pytest.raises(ValueError, match="Graph: directed must be True or False, got 'no'"):
+            make(EDGES, directed="no")
     assert not as_graph(EDGES, directed=np.False_).directed
 
 

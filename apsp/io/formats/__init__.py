@@ -164,8 +164,6 @@ def read(
     array([295])
     """
     positional(columns)  # refuses malformed ones
-    if isinstance(directed, str):  # "no" would count as True
-        raise ValueError(f"read: directed must be True or False, got {came(directed)}.")
     return read_as(path, Reading(weight, columns, format, nulls_of(null_value), directed), **options)
 
 
