@@ -12,6 +12,7 @@ again. Distances, and the stations on the way, are then read from the store.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 import numpy as np
@@ -51,8 +52,14 @@ def main() -> None:
     parser.add_argument("--store", default="relays.tiles", help="a directory for the result")
     given = parser.parse_args()
 
+    def report(done: int, total: int) -> None:
+        print(f"{done / total:4.0%}", end="\r", file=sys.stderr, flush=True)
+
     A, start = Energy(given.stations), time.perf_counter()
-    D = closure(A, memory=given.memory, device=given.device, checkpoint=given.store, output=given.store)
+    print(f"All {given.stations:,}² entries are looked at once, then the closure begins.", flush=True)
+    D = closure(
+        A, memory=given.memory, device=given.device, checkpoint=given.store, output=given.store, callback=report
+    )
     print(f"{D!r} after {time.perf_counter() - start:.1f} s")
 
     i, j = 0, given.stations // 2

@@ -457,6 +457,13 @@ def test_reach_output(two, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "r.npy"), expected)
 
 
+def test_a_warning_is_a_line_as_an_error_is(tmp_path):
+    (tmp_path / "g.txt").write_text("a b 4\nb c 1\n")
+    (tmp_path / "t.csv").write_text("from,via,to,price\na,b,c,3\n")
+    said = bad(1, "solve", tmp_path / "g.txt", "--turns", tmp_path / "t.csv", "--from", "a", "--to", "c")
+    assert said.startswith("apsp: turns: all are forbidden, as none of their columns is a cost")
+
+
 def test_solve_prints_every_matrix_on_the_way(tmp_path):
     (tmp_path / "g.txt").write_text("a b 4\nb c 1\nc a 2\n")
     text = good("solve", tmp_path / "g.txt", "--steps", "--schedule", "blocked", "--block", 2)
@@ -467,6 +474,7 @@ def test_solve_prints_every_matrix_on_the_way(tmp_path):
     )
     assert apsp("solve", tmp_path / "g.txt", "--plain").exit_code == 2
     assert apsp("solve", tmp_path / "g.txt", "--steps", "--from", "a").exit_code == 2
+    assert json.loads(good("solve", tmp_path / "g.txt", "--steps", "--json", "-q"))["steps"][0].startswith("closure")
     assert "at most 32 vertices" in bad(2, "solve", Path(__file__).parents[1] / "examples" / "roads.gr", "--steps")
 
 

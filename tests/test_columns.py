@@ -111,6 +111,7 @@ BOTH = [[0, 4, np.inf], [4, 0, np.inf], [np.inf, 7, 0]]  # A — B, C → B
 
 CASES = [
     ("Type", ["Undirected", "Directed"]),
+    ("Type", ["Mutual", "Directed"]),
     ("directed", [False, True]),
     ("Directed", ["no", "yes"]),
     ("undirected", [1, 0]),
@@ -152,7 +153,7 @@ def test_what_says_no_direction_is_refused_or_an_ordinary_column(make):
     ends = ["A", "B"], ["B", "C"]
     for name, values in (
         ("oneway", ["yes", "T"]),
-        ("Type", ["Directed", "Mutual"]),
+        ("Type", ["Directed", "dotted"]),
         ("directed", ["", "1"]),
         ("Type", ["undirected", "road"]),
     ):

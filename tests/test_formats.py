@@ -31,7 +31,7 @@ from apsp.io.graph import Graph
 from apsp.io.inputs import as_graph
 from apsp.io.labels import Labels
 from apsp.io.reading.positions import read_labels, read_pairs, read_positions
-from semiring.host.errors import FormatError
+from semiring.host.errors import DomainError, FormatError
 
 #: SciPy 1.18 asks its callers which class they want.
 of_scipys_reader = pytest.mark.filterwarnings("ignore:The default value for `spmatrix`:DeprecationWarning")
@@ -214,6 +214,13 @@ class TestReading:
             return
         write(graph, path)
         assert sorted(read(path).labels) == sorted(names)
+
+    @pytest.mark.parametrize("suffix", ["named", "edgelist"])
+    def test_an_integer_in_two_ways_is_not_written_where_it_is_not_read(self, tmp_path, suffix):
+        with pytest.raises(FormatError, match=r"an integer must be written in one way, got '2' and '2.0'. Write csv"):
+            write(as_graph([("2", "2.0", 17)]), tmp_path / f"g.{suffix}")
+        write(as_graph([("02", "2", 17)]), tmp_path / f"g.{suffix}")
+        assert sorted(read(tmp_path / f"g.{suffix}").labels) == ["02", "2"]
 
     def test_an_integer_beyond_floats_is_a_vertex(self, tmp_path):
         write(Graph.from_edges([(10**400, 1, 17)]), tmp_path / "g.named")
@@ -520,6 +527,10 @@ class TestThroughNetworkX:
         for several in (graph + graph, f'<graph edgedefault="directed">{inner}</graph>'):
             with pytest.raises(FormatError, match="one graph"):
                 read(put(tmp_path / "g.graphml", text.format(key + several)))
+
+    def test_gml_in_utf_8_as_gephi_and_igraph_write_it(self):
+        text = "\ufeff" + "\r\n".join(nx.generate_gml(nx.DiGraph([("Liege", "b")]))).replace("Liege", "Liège")
+        assert list(read(io.BytesIO(text.encode())).labels) == ["Liège", "b"]
 
     def test_gml_without_labels(self, tmp_path):
         text = "graph [ directed 1 node [ id 7 ] node [ id 9 ] edge [ source 7 target 9 value 3 ] ]"
@@ -1232,6 +1243,13 @@ def test_nan_is_named_by_its_place_in_a_large_matrix(tmp_path):
         read(tmp_path / "a.npy")
 
 
+@pytest.mark.parametrize("format", written())
+def test_nan_which_no_reader_takes_is_not_written(tmp_path, format):
+    with pytest.raises(DomainError, match=r"NaN at \(0, 1\)"):
+        write(Graph.from_matrix([[0, np.nan], [1.0, 0]]), tmp_path / "g", format=format)
+    assert os.listdir(tmp_path) == []
+
+
 class TestAtomicity:
     def test_a_failing_writer_leaves_nothing(self, tmp_path):
         with pytest.raises(FormatError):
@@ -1444,6 +1462,38 @@ class TestLabelledMatrices:
                     assert again.distance(u, v) == r.distance(u, v)
         shortest_paths([(0, 1, 3), (1, 0, 4)]).save(tmp_path / "d.csv")
         assert read(tmp_path / "d.csv").dense.dtype == np.int64  # nothing is unreached
+
+    @pytest.mark.parametrize("suffix", ["csv", "txt"])
+    def test_integers_beyond_those_of_floats_stay_exact_beside_inf(self, tmp_path, suffix):
+        far, path = 2**53 + 1, tmp_path / f"d.{suffix}"
+        shortest_paths([("A", "B", far), ("B", "C", 2)]).save(path)
+        assert shortest_paths(read(path)).distances.tolist() == [
+            [0, far, far + 2],
+            [2**63 - 1, 0, 2],
+            [2**63 - 1] * 2 + [0],
+        ]
+        for entry in (str(2**63 - 1), "1e999", "1_0", "0.5"):
+            path.write_text(path.read_text().replace(f"{far + 2}", entry))
+            with pytest.raises(FormatError, match="an entry must be") as told:
+                read(path)
+            assert "blank cell" not in str(told.value) or entry == "1_0"
+            path.write_text(path.read_text().replace(entry, f"{far + 2}"))
+
+    def test_decimal_commas_in_one_row_are_no_points_in_another(self):
+        with pytest.raises(FormatError, match=r"a number, got '1\.500'"):  # 1500, or 1.5
+            read(io.StringIO("0;2,5;inf\n1.500;0;3,25\ninf;inf;0\n"), format="matrix")
+
+    @pytest.mark.parametrize("sign", [";", "\t"])
+    def test_decimal_commas_of_the_first_row_separate_nothing(self, sign):
+        A = np.array([[9.5, 1, 2.5, 3], [1, 0, 3, 4], [2.5, 3, 0, 5.25], [3, 4, 5.25, 0]])  # a frame of names, too
+        for rows in (A, A + 0.5):
+            text = "".join(sign.join(f"{x:g}".replace(".", ",") for x in row) + "\n" for row in rows)
+            np.testing.assert_array_equal(read(io.StringIO(text)).dense, rows)
+
+    def test_a_blank_cell_in_each_row_makes_no_edges_of_them(self):
+        with pytest.raises(FormatError, match=r"an entry must be a number, got ''\. A missing edge is inf"):
+            read(io.StringIO("1\t19\t\t48\n48\t45\t\t17\n19\t\t6\t31\n\t26\t44\t38\n"))
+        assert read(io.StringIO("1\t\t2\n2\t\t3\n")).edge_count == 2  # tabs that align columns
 
     def test_pandas_and_integers_and_other_separators(self):
         pd = pytest.importorskip("pandas")

@@ -148,7 +148,7 @@ class TestTables:
         assert as_graph(pandas.DataFrame(MATRIX)).labels == range(3)
         np.testing.assert_array_equal(closure(pandas.DataFrame(MATRIX)), floyd_warshall(MATRIX))
         assert shortest_paths(polars.DataFrame(wide)).distance("a", "b") == 4
-        with pytest.raises(FormatError, match="order of its columns"):
+        with pytest.raises(FormatError, match="as its columns, in their order"):
             as_graph(pandas.DataFrame(MATRIX, index=["c", "a", "b"], columns=names))
         with pytest.raises(FormatError, match="columns 'a', 'b', 'c'"):
             as_graph(pandas.DataFrame(MATRIX, index=["x", "y", "z"], columns=names))

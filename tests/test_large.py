@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextvars import Context
+from types import SimpleNamespace
 
 import cases
 import numpy as np
@@ -498,6 +500,24 @@ def test_the_example_answers_from_its_store(tmp_path):
     at = np.random.default_rng(0).random((500, 2), np.float32)
     direct = ((at[0] - at[250]) ** 2).sum()
     assert 0 < store[0, 250] < direct / 3
+
+
+@pytest.mark.parametrize("place", ["output", "checkpoint"])
+def test_a_full_disk_is_told_before_all_entries_are_looked_at(tmp_path, matrix, monkeypatch, place):
+    looked = []
+
+    class Windows:
+        shape, dtype = matrix.shape, matrix.dtype
+
+        def __getitem__(self, key):
+            looked.append(key)
+            return matrix[key]
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=matrix.nbytes - 1))
+    with pytest.raises(OSError, match="must fit on its disk"):
+        closure(Windows(), memory="1 GiB", **{place: tmp_path / "d"})
+    assert not looked
+    assert plan(Windows(), memory="1 GiB", **{place: tmp_path / "d"}).n == len(matrix)  # of another machine, say
 
 
 def test_a_plan_takes_a_matrix_for_a_graph_where_the_closure_does(tmp_path):

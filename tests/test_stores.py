@@ -302,3 +302,9 @@ def test_gathered_rows_are_those_that_came():
         found = [part.copy() for part in gathered(blocks(), size)]
         assert all(len(part) == size for part in found[:-1])
         np.testing.assert_array_equal(np.concatenate(found), rows)
+
+
+@pytest.mark.parametrize("name", ["D.NPZ", "D.Tiles"])
+def test_a_suffix_in_capitals_is_one(tmp_path, name):
+    shortest_paths([("A", "B", 4)]).save(tmp_path / name)
+    assert Result.load(tmp_path / name).distance("A", "B") == 4

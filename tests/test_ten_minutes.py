@@ -4,6 +4,7 @@ import bz2
 import io
 import json
 import lzma
+import os
 import re
 import zipfile
 from importlib.util import find_spec
@@ -138,6 +139,8 @@ def test_options_of_records_and_attributes():
 
 
 def test_ids_are_no_weights():
+    with pytest.raises(FormatError, match="Say weight='len_m', or"):  # what one types
+        as_graph([{"from": "A", "to": "B", "fid": 1, "len_m": 3}])
     G = nx.DiGraph([("a", "b")])
     ids = '<edge id="5" source="a" target="b"/>'
     plain = text_of(nx.generate_graphml(G)).replace('<edge source="a" target="b" />', ids)
@@ -187,6 +190,12 @@ def test_tntp_and_its_first_through_node(tmp_path):
     assert (r.distance(3, 4), r.distance(1, "to 2"), r.distance(2, "to 1"), r.distance(3, "to 2")) == (9, 2, 2, 10)
     with pytest.raises(FormatError, match=r"city_net\.tntp:7: which column holds the weight.*'free_flow_time'"):
         read(path)
+    headed = TNTP.format(first=1).replace("init_node", "Init node ").replace("term_node", "Term node ")  # as Anaheim's
+    path.write_text(headed.replace("free_flow_time", "Free Flow Time "))
+    assert shortest_paths(as_graph(path, weight="free_flow_time")).distance(3, 4) == 2
+    path.write_text(headed.rpartition("\t2\t3")[0])
+    with pytest.warns(UserWarning, match="6 links are promised, and 5 found"):
+        read(path, weight="length")
 
 
 def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypatch):
@@ -250,6 +259,8 @@ def test_a_crs_decides_whether_places_are_planar(tmp_path):
     assert r.explore().html.startswith("<!DOCTYPE html>")
     r.save(tmp_path / "r.npz")
     assert apsp.Result.load(tmp_path / "r.npz").graph.planar
+    apsp.write(g, tmp_path / "g.npz")
+    assert apsp.read(tmp_path / "g.npz").planar
     assert not as_graph(G, places={1: (6.0, 49.0)}).having(crs=System(False)).planar
     if find_spec("pyproj"):
         assert g.having(crs="EPSG:32632").planar
@@ -264,6 +275,9 @@ def test_places_in_a_table():
         assert list(g.labels) == ["A", "B", "C", "Z"]  # the last has a place, and no edges
         np.testing.assert_array_equal(g.places, [[6, 49], [6.1, 49.1], [np.nan, np.nan], [6.2, 49.2]])
         np.testing.assert_array_equal(as_graph(EDGES).having(places=table).places, g.places[:3])
+        twice = pytest.importorskip(library).DataFrame({**rows, "Name": ["A", "B", "A"]})
+        with pytest.raises(FormatError, match=r"one position, got \(6.0, 49.0\) and \(6.2, 49.2\) for 'A'"):
+            as_graph(EDGES, places=twice)
 
 
 def test_a_matrix_that_is_closed_whole_does_not_count_components():
@@ -409,6 +423,7 @@ TYPED = [
     (["convert", "r.csv", "g.graph", "--weight", "length"], 2, "Read it with --undirected if", "directed=False"),
     (["solve", "r.csv", "--weight", "length", "--engine", "fast"], 2, "apsp: engine must be one of", "engine="),
     (["solve", "stops.csv"], 2, "Say --columns 'From stop,To stop', by name", "columns="),
+    (["solve", "."], 2, "got a folder of 4. Say ./r.csv.", "apsp.read"),
     (["solve", "zeros.csv"], 2, "or --null-value none where they are edges", "null_value"),
 ]
 
@@ -458,6 +473,12 @@ def test_json_of_every_command(tmp_path, monkeypatch):
     assert answer("plan", 100, "--json")[0]["plan"]["n"] == 100
     assert answer("generate", "cycle", 5, "--output", "c.csv", "--json")[0] == {"output": "c.csv", "n": 5, "edges": 5}
     assert answer("info", "--json")[0]["formats"]
+    (tmp_path / "r.csv").write_text("from,to,km\nfrom,B,4\n")  # whose column would take the place of the row's name
+    told = CliRunner().invoke(main, ["solve", "r.csv", "--json"])
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "columns of a row in JSON must differ, got 'from' twice" in told.stderr
+    assert answer("solve", "r.csv", "--from", "B", "--json")[0]["rows"][1] == {"to": "from", "distance": None}
+    (tmp_path / "r.csv").write_text("from,to,km\nA,B,4\nB,C,7\n")
     answer("solve", "r.csv", "--output", "d.npz", "--json")
     assert answer("query", "d.npz", "--from", "A", "--to", "C", "--json")[0]["distance"] == 11
 
@@ -486,6 +507,9 @@ def test_columns_are_completed(tmp_path):
     assert offered(["convert", str(path), "r.gr", "--weight"], "l") == ["length"]
     assert offered(["solve", str(path), "--columns"], "from,t") == ["from,to", "from,time"]
     assert offered(["solve", "--weight"], "l") == []
+    if hasattr(os, "mkfifo"):  # which nobody writes to, like standard input
+        os.mkfifo(tmp_path / "pipe.csv")
+        assert offered(["solve", str(tmp_path / "pipe.csv"), "--weight"], "l") == []
 
 
 #: DOT, and its edges with their weights.
@@ -514,6 +538,17 @@ def test_no_edge_of_a_drawing_is_lost(name):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
+def test_an_arrow_leads_where_it_points(capsys):
+    pytest.importorskip("pydot")
+    drawing = "digraph { A -> B [dir=back]; C -> D [dir=both]; edge [dir=none]; E -> F; G -> G [dir=back] }"
+    tails, heads, _ = (g := read(io.StringIO(drawing), format="dot")).edges()
+    assert {g.labels[u] + g.labels[v] for u, v in zip(tails, heads, strict=True)} == {*"BA CD DC EF FE GG".split()}
+    with pytest.raises(FormatError, match="found end of text"):
+        read(io.StringIO("digraph { A -> B "), format="dot")
+    assert not capsys.readouterr().out  # where answers go
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
 def test_what_a_drawing_leaves_open_is_refused():
     pytest.importorskip("pydot")
     with pytest.raises(FormatError, match="DOT with one graph, got '2 graphs'"):
@@ -521,6 +556,14 @@ def test_what_a_drawing_leaves_open_is_refused():
     with pytest.raises(FormatError, match="an edge within an end of another"):
         read(io.StringIO("digraph { A -> subgraph s { B -> C } }"), format="dot")
     assert list(read(io.StringIO('digraph { "a:b" -> "c\\"d"; Z }\r\n'), format="dot").labels) == ["a:b", 'c"d', "Z"]
+
+
+@pytest.mark.parametrize("end", [1, "Z"], ids=["a position, as D3 had it", "a name with a mistake"])
+def test_ends_of_links_are_among_the_nodes(end, tmp_path):
+    data = {"nodes": [{"id": "A"}, {"id": "B"}], "links": [{"source": "A", "target": end, "value": 4}]}
+    (tmp_path / "g.json").write_text(json.dumps(data))
+    with pytest.raises(FormatError, match=f"the end {end!r} of a link, and no node"):
+        read(tmp_path / "g.json")
 
 
 def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):
@@ -556,6 +599,9 @@ def test_a_text_is_no_truth_value(call):
             call(EDGES, unweighted=word)
     with pytest.raises(ValueError, match="directed must be True or False, got 'no'"):
         read(io.StringIO("from,to\nA,B\n"), directed="no")
+    for make in (apsp.Graph.from_edges, lambda edges, directed: as_graph(edges).having(directed=directed)):
+        with pytest.raises(ValueError, match="Graph: directed must be True or False, got 'no'"):
+            make(EDGES, directed="no")
     assert not as_graph(EDGES, directed=np.False_).directed
 
 
@@ -603,6 +649,20 @@ def test_tables_of_other_shapes_have_a_way_out_that_works():
     with pytest.raises(FormatError, match=r"got columns 'A', 'B'\. Pass table\.to_numpy\(\).*columns=\(FROM"):
         shortest_paths(table)
     assert shortest_paths(table.to_numpy()).distance(0, 1) == 4
+    for index, way in (([1, 2], "table.set_axis(table.columns)"), (["2", "1"], "table.loc[table.columns]")):
+        table = pd.DataFrame([[1, 4], [9, 2]], index=index, columns=["1", "2"])
+        with pytest.raises(FormatError, match="named as its columns, in their order, got") as caught:
+            shortest_paths(table)
+        assert str(caught.value).endswith(f"Say {way}.")
+        assert shortest_paths(eval(way)).distance(*map(str, index)) == (4 if index == [1, 2] else 1)
+    table = pd.DataFrame([[0, 4], [9, 0]])
+    with pytest.raises(FormatError, match="may be a matrix or edges") as caught:
+        shortest_paths(table)
+    assert shortest_paths(eval(re.search(r"(apsp\.Graph\S+) for", str(caught.value))[1])).distance(0, 1) == 4
+    polars = pytest.importorskip("polars")
+    for rows, way in (("BA", "Sort or rename the rows"), ("AB", "Say inf where there is no edge")):
+        with pytest.raises(ValueError, match=way):
+            shortest_paths(polars.DataFrame({"name": [*rows], "A": [0, None], "B": [4.0, 0]}))
     with pytest.raises(FormatError, match=r"Say columns=\(FROM, TO, WEIGHT\)"):
         shortest_paths(pd.DataFrame({"von": ["A"], "nach": ["B"], "km": [4]}))
 

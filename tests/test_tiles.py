@@ -6,12 +6,15 @@ import json
 import os
 import shutil
 import zlib
+from contextvars import Context
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from apsp.io.graph.ondisk import OnDisk
 from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, TileError
+from semiring.stores.files import claimed
 from semiring.stores.tiles import TileStore
 
 
@@ -214,6 +217,30 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "t").mkdir(mode=0o500)
     with pytest.raises(PermissionError):
         TileStore.create(tmp_path / "t", (2, 2), "bool")
+
+
+def test_a_store_where_a_closure_is_at_work_is_not_replaced(store, tmp_path):
+    other = TileStore.create(tmp_path / "other", (2, 2), "int32")
+    with claimed(store.path):
+        for replace in (lambda: TileStore.create(store.path, (2, 2), "int32"), lambda: other.linked(store.path)):
+            with pytest.raises(OSError, match="another process is writing it"):
+                Context().run(replace)
+        assert TileStore(store.path)[6, 4] == 34
+        TileStore.create(store.path, (2, 2), "int32")  # by the closure itself
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_in_place_of_a_tile_does_not_block(store):
+    store.tile_path(1, 1).unlink()
+    os.mkfifo(store.tile_path(1, 1))
+    for reach in (
+        lambda: store[4, 3],
+        store.inspect,
+        lambda: store.put(np.zeros((7, 5))),
+        lambda: OnDisk.from_path(store.path),
+    ):
+        with pytest.raises(FormatError, match=r"00001-00001.tile: a tile must be a file"):
+            reach()
 
 
 def test_a_store_is_not_copied_over_itself(store, tmp_path):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from fuzz import draw, turns
 
-from apsp import Graph, Result, as_graph, shortest_paths
+from apsp import Graph, Result, as_graph, plan, shortest_paths
 from apsp.io.expansion import Turns, expand
 from apsp.io.turns import turns_of
 from semiring import get
@@ -192,6 +194,19 @@ def test_what_is_refused(given, error, match):
         shortest_paths(ROADS, turns=given)
 
 
+def test_a_plan_of_turns_is_that_of_the_copies():
+    for given in ({"turns": [("A", "B", "C", 20)]}, {"turns": [(10, "B", 11)], "ways": range(10, 15)}, {"u_turns": 3}):
+        for more in ({}, {"sources": ["A"]}, {"along": {"metres": [1, 2, 3, 4, 5]}}):
+            made, done = plan(ROADS, **given, **more), shortest_paths(ROADS, **given, **more).plan
+            assert (made.n, made.engine) == (done.n, done.engine)
+            assert re.search(r"turns: \d of \d vertices split", made.reason)
+            assert ("lengths carry metres" in made.reason) == ("along" in more)
+    with pytest.raises(ValueError, match="turns must come without paths="):
+        plan(ROADS, u_turns=3, paths=True)
+    with pytest.raises(ValueError, match=r"turns=.* must come with a graph"):
+        plan(5, u_turns=3)
+
+
 def test_arrays_and_columns_of_a_frame_that_was_filtered():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"from": "A", "via": ["B", "B"], "to": ["D", "C"], "restriction": "no_left_turn"})[1:]
@@ -225,6 +240,14 @@ def test_relations_beside_nodes_and_ways(tmp_path):
         assert r.distance("A", "C") == far
         told = [str(x.message) for x in warned]
         assert ["1 that hold at some times" in x for x in told] == [True] * (tag.startswith("restriction:"))
+    for spared, far in (("psv; bicycle", 5), ("psv;motorcar", 2), ("motor_vehicle", 2)):
+        tags = {"restriction": "no_left_turn", "except": spared}
+        table = {"from_way": [10], "via": ["B"], "to_way": [11]} | {x: [y] for x, y in tags.items()}
+        for given in ({"elements": [{"type": "relation", "tags": tags, "members": members}]}, table):
+            with (
+                nullcontext() if far == 5 else pytest.warns(AmbiguityWarning, match="1 that hold at some times or for")
+            ):
+                assert shortest_paths(ROADS, turns=given, ways=range(10, 15)).distance("A", "C") == far
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(FormatError, match=r"a\.json: must be JSON"):
         shortest_paths(ROADS, turns=tmp_path / "a.json")

@@ -38,12 +38,14 @@ from .reading.options import WEIGHTS, folded
 _ROLES = re.compile(r"(from|via|to|path)[_ ]?(node|vertex|way|edge|link)?[_ ]?(?:id|osmid|ref)?")
 _COSTS = (*WEIGHTS, "penalty", "turn_cost", "to_cost", "delay", "time")
 _KINDS = ("restriction", "restriction_type")
+#: Vehicles whose turns are meant; a restriction of OpenStreetMap with the tag `except` may not hold for them.
+_CARS = frozenset(("motorcar", "motor_vehicle", "vehicle"))
 
 Columns = dict[str, Any]
 Walk = tuple[int, ...]
 
 
-def turns_of(given: Any, graph: Graph, *, u_turns: Any = None, ways: Sequence[Any] | None = None) -> Turns:
+def turns_of(given: Any, graph: Graph, *, u_turns: float | None = None, ways: Sequence[Any] | None = None) -> Turns:
     """Turns of a graph, from what `shortest_paths` takes; `ways` has the way of each edge, or a list of its ways.
 
     ShapeError for other columns or rows; VertexError for a turn along edges that the graph lacks; DomainError for costs
@@ -140,7 +142,7 @@ def _relation(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     kinds = [f"{key}={tags[key]}" for key in tags if key.startswith("restriction")]  # conditional ones, too
     kind = tags.get("restriction", *kinds[:1])
     ends = product(members["from", "way"], members["to", "way"]) if kinds else ()
-    return [{"from_way": u, "to_way": v, "restriction": kind, **via} for u, v in ends]
+    return [{"from_way": u, "to_way": v, "restriction": kind, "except": tags.get("except"), **via} for u, v in ends]
 
 
 def _label(text: str, labels: Labels, ways: object) -> Any:
@@ -224,14 +226,16 @@ class _Streets:
                 if (np.diff(np.sort(arcs[:, 0] * len(self.tails) + arcs[:, 1])) > 0).all():  # each turn once
                     return Turns(arcs.ravel(), 2 * np.arange(len(arcs) + 1), cost[row], u_turns)
         walks: dict[Walk, float] = {}
+        spared = columns.get("except", [""] * size)
         for k in range(size):
             via = next((x for x in roles["via"] if not _missing(columns[x][k])), "")
             listed = roles["path"] or [x for x in (roles["from"][0], via, roles["to"][0]) if x]
             names = [self._several(columns[x][k]) for x in listed]
             inner = [] if "way" in via or not via else [1 + i for i, x in enumerate(names[1]) if x in self.labels]
-            for walk in self._row(
-                [x for some in names for x in some], inner, str(columns[kinds[0]][k]) if kinds else None
-            ):
+            kind = str(columns[kinds[0]][k]) if kinds else None
+            if kind and not _CARS.isdisjoint(re.split(r"[;,\s]+", str(spared[k]))):
+                kind = "except=motorcar"
+            for walk in self._row([x for some in names for x in some], inner, kind):
                 known = walks.setdefault(walk, cost[k])
                 walks[walk] = max(known, cost[k])  # what is forbidden stays so
                 if known != cost[k] and walks[walk] < np.inf:

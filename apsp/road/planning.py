@@ -15,13 +15,14 @@ from semiring.host.types import Algebra, DType, Label
 from ..big.distributed.solving import WorldLike
 from ..big.large.limits import Limits
 from ..big.large.sources import matrix_or_graph
-from ..io.quantities import Weighed
+from ..io.quantities import Weighed, rereadable
 from ..io.reading.options import BY_RULE, NullValue, Weight, nulls_of
 from .packing import carrying
 from .plans import Plan
 from .problem import on_device_of
 from .question import Question
 from .road import choose
+from .turned import expanded, over_copies
 from .types import EngineName, ScheduleName, Source
 from .wants import Wants
 
@@ -44,6 +45,9 @@ def plan(
     hub_labels: bool = False,
     weight: Weight = BY_RULE,
     along: Any = None,
+    turns: Any = None,
+    u_turns: float | None = None,
+    ways: Any = None,
     unweighted: bool = False,
     null_value: NullValue = BY_RULE,
     gpus: WorldLike | None = None,
@@ -60,9 +64,10 @@ def plan(
         with `beside_bytes` for all.
     semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
         As in `closure`.
-    sources, targets, engine, order, paths, hub_labels, weight, along
-        As in `shortest_paths`. Of quantities along paths, the reason says which are packed into the lengths, in how
-        many bits, and which are added up along predecessors, and why; dtype, memory and time are of these lengths.
+    sources, targets, engine, order, paths, hub_labels, weight, along, turns, u_turns, ways
+        As in `shortest_paths`; with turns, n counts the copies of vertices. Of quantities along paths, the reason says
+        which are packed into the lengths, in how many bits, and which are added up along predecessors, and why; dtype,
+        memory and time are of these lengths.
     gpus
         As in `closure`: adds the grid, bytes of each rank and machine, and traffic.
 
@@ -112,23 +117,29 @@ def plan(
         table=engine == "auto" and sources is None and targets is None and not paths,  # as `closure` returns it
         dry=True,
     )
-    of_rows, weighed = sources is not None or targets is not None, weight is not BY_RULE or along is not None
-    read, note = None, ""
+    of_rows, turning = sources is not None or targets is not None, not turns is u_turns is ways is None
+    weighed = turning or weight is not BY_RULE or along is not None
+    read, turned, note = None, None, ""
     if isinstance(A, (int, np.integer)):
         if engine not in ("auto", "dense") or of_rows or weighed or unweighted or wants.nulls is not None:
             raise ValueError(
-                "plan: engine=, sources=, targets=, weight=, along=, unweighted= and null_value= must come with a "
-                f"graph, got {A} vertices without edges. Pass the graph, or leave them out."
+                "plan: engine=, sources=, targets=, weight=, along=, turns=, unweighted= and null_value= must come "
+                f"with a graph, got {A} vertices without edges. Pass the graph, or leave them out."
             )
     elif of_rows or weighed or engine != "auto" or wants.ordered:  # arguments of `shortest_paths`, not of `closure`
-        read = Weighed.read(A, weight, along, unweighted=unweighted, null_value=null_value)
+        source = rereadable(A) if isinstance(ways, (str, int)) else A
+        read = Weighed.read(source, weight, along, unweighted=unweighted, null_value=null_value)
         A = read.graph
         i, j = (None if x is None else A.labels.checked_positions(x, where="plan") for x in (sources, targets))
         wants = replace(wants, sources=i, targets=j, table=False)
+        if turning:
+            turned = expanded(source, A, get(semiring), turns, u_turns, ways, {})
+            A, wants, note = turned.graph, over_copies(wants, turned), f"; {turned.note}"
     question = Question(matrix_or_graph(A, wants), get(semiring), wants)
     if read is not None and read.given:
-        packing = carrying(question, read.weight, read.given, read.ordered)
-        question, note = packing.asked, packing.note
+        quantities = {name: x if turned is None else turned.along(x) for name, x in read.given.items()}
+        packing = carrying(question, read.weight, quantities, read.ordered)
+        question, note = packing.asked, packing.note + note
     with on_device_of(question.source):
         found = choose(question)
     return replace(found, reason=found.reason + note)

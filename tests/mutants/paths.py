@@ -278,8 +278,8 @@ MUTANTS = [
     Mutant(
         "along-plan-without-ties",
         "apsp/road/planning.py",
-        "carrying(question, read.weight, read.given, read.ordered)",
-        "carrying(question, read.weight, read.given, 0)",
+        "carrying(question, read.weight, quantities, read.ordered)",
+        "carrying(question, read.weight, quantities, 0)",
         "tests/test_along.py::test_a_plan_of_a_matrix_and_its_refusals",
         "A list of weights that does not fit is refused only once there is work.",
     ),

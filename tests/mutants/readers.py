@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "one-way-to-write-an-integer",
-        "apsp/io/formats/tables.py",
+        "apsp/io/formats/base.py",
         "if known != name and float(name).is_integer()",
         "if known != name and False",
         "tests/test_formats.py::test_an_integer_is_written_in_one_way",
@@ -61,9 +61,9 @@ MUTANTS = [
     ),
     Mutant(
         "npy-nan-row",
-        "apsp/io/formats/npy.py",
-        "got NaN at ({start + wrong[0, 0]}, {wrong[0, 1]}).",
-        "got NaN at ({wrong[0, 0]}, {wrong[0, 1]}).",
+        "apsp/io/graph/entries.py",
+        "i + (part[axis].start if axis < len(part) else 0)",
+        "i",
         "tests/test_formats.py::test_nan_is_named_by_its_place_in_a_large_matrix",
         "The row of NaN is counted from the part that was looked at.",
     ),

@@ -28,6 +28,7 @@ from ...road.engines.streamed import written
 from ...road.estimates import in_units
 from ...road.question import Question
 from ...road.road import answer
+from ...road.turned import expanded, over_copies
 from ...road.types import EngineName, ScheduleName, Source
 from ...road.wants import Wants
 from ..measures import Measured
@@ -36,7 +37,6 @@ from .archives import archive_of, load_result, save_result
 from .mapped import Mapped
 from .ranked import Ranked
 from .reweighting import updated
-from .turned import expanded, over_copies
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -32,9 +32,9 @@ from ...road.engines.stored import Stored
 from ...road.log import PATIENCE
 from ...road.question import Question
 from ...road.road import Answer, answer
+from ...road.turned import over_copies
 from ...road.wants import Wants
 from .along import carried
-from .turned import over_copies
 
 if TYPE_CHECKING:
     from . import Result

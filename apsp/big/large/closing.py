@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from semiring.host.types import Array, DType, Fields
 from semiring.kernels.backend import Backend, bind, device_of
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
-from semiring.stores.tiles.folder import check_place, is_store
+from semiring.stores.tiles.folder import check_place, is_store, require_disk_space
 from semiring.stores.tiles.windows import InArray, InStore
 
 from ...io.graph.nulls import Nulls
@@ -148,12 +149,15 @@ class Large:
         free = available("cpu")
         return free is None or self.source.nbytes <= SHARE * free
 
-    def check(self) -> None:
-        """Raise early for unwritable outputs (OSError), MemoryNeeded, or sums without limit (AlgebraError)."""
+    def check_places(self) -> None:
+        """Raise OSError for outputs that cannot be written, or do not fit on the disk; ValueError for the input."""
         refuse_overwriting(self.source.origin, self.limits.output, where="closure")
         for place in (self.limits.checkpoint, self.limits.output):
-            if place is not None:
-                check_place(place)
+            if place is not None and not (check_place(place) or is_store(place)):
+                require_disk_space(Path(place), self.source.nbytes)
+
+    def check(self) -> None:
+        """Raise early MemoryNeeded, or AlgebraError for sums without limit."""
         s, seen = self.source.semiring, self.source.surveyed[0]
         on_disk = not self.in_core and not self.streams_from_memory
         needed = f"{shown(self.source.nbytes)} with {shown(self._in_core_plan.workspace_bytes)} of workspace"

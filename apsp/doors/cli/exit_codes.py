@@ -11,6 +11,7 @@ import shlex
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Commands(click.Group):
         """Run the command line; Click alone would end with 1 on Ctrl-C before or after the command."""
         _open_streams()
         standalone = kwargs.pop("standalone_mode", True)
-        with _signals_raised(), _logs_escaped():
+        with _signals_raised(), _logs_escaped(), _warnings_as_lines():
             try:
                 with _errors_as_exit_codes():
                     found = super().main(*args, **{**kwargs, "standalone_mode": False})
@@ -117,6 +118,7 @@ _SPELLINGS = tuple(
         (r"^(?:save|load|read|write|as_graph|shortest_paths|transitive_closure|Graph(?:\.\w+)?): ", ""),
         (r": (?:write|save): ", ": "),
         (r"apsp\.read\([^()]*, format='([\w…]+)'\)", r"--format \1"),
+        (r"apsp\.read\('([^()']*)'\)", r"\1"),
         (r"(?<=columns=)\(([^()]*)\)", lambda match: shlex.quote(re.sub(r"'|(?<=,) ", "", match[1]))),
         (r"\bweight=None", "--unweighted"),
         (r"\bdirected=(?:True|(False))", lambda match: "--undirected" if match[1] else "--directed"),
@@ -228,6 +230,26 @@ def _logs_escaped() -> Iterator[None]:
     finally:
         if last is not None:
             last.setFormatter(None)
+
+
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Print warnings as errors are, in a line and the words of a shell, each time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str, category: type[Warning], filename: str, lineno: int,
+            file: TextIO | None = None, line: str | None = None,
+        ) -> None:  # fmt: skip
+            if issubclass(category, UserWarning):
+                _print_error(f"apsp: {one_line(shell(str(message)))}")
+            else:
+                others(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ import click
 from semiring.host.escaping import one_line
 from semiring.host.types import Fields, Label
 
-from .exit_codes import shell
 from .options import READING
 from .reporting import quiet, report
 
@@ -25,16 +23,6 @@ if TYPE_CHECKING:
 
 #: Parameters that name what a command writes.
 _WRITTEN = ("output", "target", "predecessors", "next_hops", "plot", "json_file")
-
-
-def read(file: str, options: Fields) -> Graph:
-    """The graph in a file or on standard input; removes reading options from `options`."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        graph = _read_by_options(file, options)
-    for warning in caught:
-        click.echo(f"apsp: {one_line(shell(str(warning.message)))}", err=True)
-    return graph
 
 
 def _refuse_writing_over_input() -> None:
@@ -51,7 +39,8 @@ def _refuse_writing_over_input() -> None:
             )
 
 
-def _read_by_options(file: str, options: Fields) -> Graph:
+def read(file: str, options: Fields) -> Graph:
+    """The graph in a file or on standard input; removes reading options from `options`."""
     from ...io import formats
     from ...io.quantities import quantities, rereadable
 

@@ -60,6 +60,8 @@ def _columns_of(ctx: click.Context, _: click.Parameter, begun: str) -> list[str]
 
     before, comma, begun = begun.rpartition(",")
     with suppress(OSError, ValueError, IndexError):  # no such file, or none yet
+        if not Path(ctx.args[0]).is_file():  # a pipe, or standard input, would keep the shell waiting
+            return []
         header = Source(ctx.args[0]).head(4096).decode("utf-8-sig").split("\n")[0]
         names = (name.strip("\"' \r") for name in re.split("[,;\t]", header))
         return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from semiring.host.spelling import came
 from semiring.host.types import Fields
 
 from ...io.display.terminal import show_table
@@ -60,6 +61,9 @@ def report_table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, righ
         show_table(headings, cells, right=right)
         return
     keys = [heading or ("value" if k else "from") for k, heading in enumerate(headings)]
+    if len({*keys}) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the columns of a row in JSON must differ, got {came(twice)} twice. Leave --json out.")
     values = ([number(x) if k in right else x for k, x in enumerate(row)] for row in rows)
     report(None, rows=[dict(zip(keys, row, strict=True)) for row in values])
 

@@ -89,6 +89,13 @@ class Written(NamedTuple):
 along = click.option(
     "--along", metavar="COLUMN[,…]", help="Columns to be added up along the paths; or edges, their number."
 )
+turning = combined(
+    click.option(
+        "--turns", type=FILE, metavar="FILE", help="Costs of turns, or forbidden ones: from, via, to[, cost]."
+    ),
+    click.option("--u-turns", type=float, metavar="COST", help="The cost of turning back; inf forbids it."),
+    click.option("--ways", metavar="COLUMN", help="The column of edge names that --turns uses."),
+)
 
 
 @click.command()
@@ -97,9 +104,7 @@ along = click.option(
 @combined(reading, semiring, engine, computing, dtype, device, threads, parts)
 @click.option("--table", type=FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
 @along
-@click.option("--turns", type=FILE, metavar="FILE", help="Costs of turns, or forbidden ones: from, via, to[, cost].")
-@click.option("--u-turns", type=float, metavar="COST", help="The cost of turning back; inf forbids it.")
-@click.option("--ways", metavar="COLUMN", help="The column of edge names that --turns uses.")
+@turning
 @click.option("--limit", type=float, help="Distances beyond it are no path.")
 @click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
 @click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
@@ -216,7 +221,7 @@ def _print_steps(file: str, options: Fields, plot: Path | None) -> None:
     """Print, and draw, the matrices of a schedule."""
     from ...closures import closure
 
-    taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps", "plain")
+    taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps", "plain", "json", "quiet")
     others = [option.name for option in click.get_current_context().command.params if option.name not in taken]
     refuse_given([name for name in others if name], "--steps prints matrices and nothing else")
     graphs.check(plot, (".png", ".svg", ".pdf"))
@@ -250,6 +255,7 @@ def _verify(r: Result) -> bool:
 @click.argument("what", metavar="FILE|N")
 @combined(reading, semiring, engine, computing, dtype, device, threads, parts, spread)
 @along
+@turning
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
@@ -259,7 +265,7 @@ def plan(what: str, **options: Any) -> None:
     require_dtype(options["semiring"], options["dtype"])
     options["gpus"] = ranks_of(options)
     if what.isdecimal() and not Path(what).exists():
-        of_files = (*READING, "along", "sources", "targets")
+        of_files = (*READING, "along", "turns", "u_turns", "ways", "sources", "targets")
         refuse_given(of_files, f"{what} vertices are no file that is read and has labels")
         made = make(int(what), **{name: x for name, x in options.items() if name not in of_files})
     else:

@@ -52,6 +52,7 @@ from semiring.stores.files import check_writable
 from ...road.log import warn
 from ...road.registry import records
 from ..graph import Graph
+from ..graph.entries import refuse_nan_in
 from ..reading.files import Source, open_for_writing, plain_lines
 from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from ..saving import recognised
@@ -165,8 +166,6 @@ def read(
     array([295])
     """
     positional(columns)  # refuses malformed ones
-    if isinstance(directed, str):  # "no" would count as True
-        raise ValueError(f"read: directed must be True or False, got {came(directed)}.")
     return read_as(path, Reading(weight, columns, format, nulls_of(null_value), directed), **options)
 
 
@@ -220,6 +219,8 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
         If the format cannot express the graph: isolated vertices in an edge list; names that would be read back
         differently (blanks in `named`, non-integers in `snap`, integers mixed with strings); asymmetric edges where it
         is undirected; non-integer or non-unit weights where it has none. Also for read-only formats.
+    DomainError
+        If an entry of a matrix is NaN, which no reader takes.
 
     Examples
     --------
@@ -228,6 +229,8 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
     """
     chosen = _for_output(path, format)
     assert chosen.write is not None
+    if graph.dense is not None:
+        refuse_nan_in(graph.dense)
     graph = fitted(graph, chosen)
     with open_for_writing(path) as file:
         chosen.write(graph, file)

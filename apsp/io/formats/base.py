@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import IO, Any
 
 import numpy as np
@@ -209,7 +210,20 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
         if not is_vertex(name, fractions=quotes):
             problem = f"names must not all be numbers, some infinite or with fractions, got {came(name)}"
             raise _unwritten(format, f"{problem}. Write npz.")
+    if numerals and not quotes and (alike := two_ways(names)):
+        problem = f"an integer must be written in one way, got {came(alike[0])} and {came(alike[1])}"
+        raise _unwritten(format, f"{problem}. Write csv or npz.")
     return (rows, cols, weights if weighted(graph) else None), names
+
+
+def two_ways(numerals: Iterable[str]) -> tuple[str, str] | None:
+    """Two numerals of one integer, as 2 and 2.0; codes differ: 00501 is not 501."""
+    written: dict[Decimal, str] = {}
+    for name in dict.fromkeys(numerals):
+        known = written.setdefault(Decimal(name), name)
+        if known != name and float(name).is_integer() and not (known + name).isdigit():
+            return known, name
+    return None
 
 
 def _unwritten(format: str, problem: str) -> FormatError:

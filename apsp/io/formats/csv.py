@@ -23,7 +23,7 @@ from ..saving.csv import quoted
 from . import matrix
 from .base import Format, edge_lines, named_edges, write_lines
 from .tables import MARK, Cut, Numerals, Rows, Table, separated
-from .tokens import show
+from .tokens import separator, show
 
 _DELIMITERS = ",;\t"
 #: Comments above a table, as in `numpy.savetxt`.
@@ -120,7 +120,7 @@ def _marked(text: str, delimiter: str) -> str:
 
 
 def _delimiter(header: str) -> str:
-    return max(_DELIMITERS, key=re.sub('"[^"]*"', "", header).count)
+    return separator(re.sub('"[^"]*"', "", header))
 
 
 def _split(header: str) -> list[str]:

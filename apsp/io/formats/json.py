@@ -75,7 +75,11 @@ def parse(networkx: ModuleType, data: dict[str, object]) -> Any:
     directed = bool(data.get("directed", True))
     for edges in ("links", "edges"):
         if "nodes" in data and edges in data:
-            return networkx.node_link_graph(data, directed, edges=edges)
+            listed = networkx.node_link_graph({**data, edges: []}, directed, edges=edges)
+            graph = networkx.node_link_graph(data, directed, edges=edges)
+            for end in [v for v in graph if v not in listed]:
+                raise ValueError(f"the end {came(end)} of a link, and no node of that id")
+            return graph
     if isinstance(data.get("adjacency"), list):
         return networkx.adjacency_graph(data, directed)
     if isinstance(data.get("elements"), dict):

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
 from ..graph import Graph
 from ..reading.files import Source, plain_lines
-from ..reading.options import EDGE, Reading, is_numeral
+from ..reading.options import EDGE, Reading, is_entry
 from .base import Format
 from .npy import matrix
-from .tokens import EXACT, entries, integral, show
+from .tokens import entries, integral, separator, show
 
 #: The leading comment of written matrices.
 sniff = re.compile(rb"\s*# matrix of \d+ rows and \d+ columns[ \t]*\n").match
@@ -37,7 +37,8 @@ def is_bare(source: Source, reading: Reading) -> bool:
     counted = len(first) == 1 and first[0].isdecimal() and len(first[0]) < 10
     size = int(first[0]) if counted else len(first)
     more = len(list(islice(lines, size + 1))) > size
-    if sniff(head) or not first or not all(map(is_numeral, first[:-1] or first)) or more:
+    cells = first[:1] + [cell or "0" for cell in first[1:-1]]  # blank ones are none of an edge's, between tabs
+    if sniff(head) or not first or not all(map(is_entry, cells)) or more:
         return bool(sniff(head))  # the last line, or field, may be cut off
     rows = [row for _, row in _entries(source)]
     n = len(rows)
@@ -45,7 +46,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
         return False
     call = f"Say apsp.read({str(source.path)!r}, format='matrix') for the"
     if n in EDGE:
-        if _EDGES.search(head) or not all(len(row) == n and all(map(is_numeral, row)) for row in rows):
+        if _EDGES.search(head) or not all(len(row) == n and all(map(is_entry, row)) for row in rows):
             return False
         if reading.nulls is None and all(integral(row[:2]) for row in rows):
             columns = tuple(range(n))
@@ -66,27 +67,20 @@ def is_bare(source: Source, reading: Reading) -> bool:
 
 def read(source: Source) -> Graph:
     """The matrix: int64 if all entries are integers, else float64; or bool."""
-    rows: list[np.ndarray] = []
-    large = None
-    for line, row in _entries(source):
-        if rows and len(row) != len(rows[0]):
-            raise source.error(f"a row must have the {len(rows[0])} numbers of the first, got {len(row)}.", line)
-        found, wrong = entries(row)
-        if wrong is not None:
-            more = " A missing edge is inf." if wrong.need == "a number" else ""
-            raise source.error(f"an entry must be {wrong.need}, got {show(row[wrong.index])}.{more}", line)
-        rows.append(found)
-        if large is None and found.dtype.kind == "i" and (beyond := np.abs(found) > EXACT).any():
-            large = line, row[int(np.argmax(beyond))]
-    kinds = {row.dtype.kind for row in rows}
-    if "b" in kinds and len(kinds) > 1:
-        raise source.error("entries must be numbers or truth values, got both.")
-    if len(kinds) > 1 and large is not None:
-        need = "an integer that 64 bits hold exactly beside the others"
-        raise source.error(f"an entry must be {need}, got {show(large[1])}.", large[0])
-    if rows and len(rows) != len(rows[0]):
-        raise source.error(f"a matrix must be square, got {len(rows)} rows of {len(rows[0])} numbers.")
-    return matrix(source, np.array(rows).reshape(len(rows), len(rows)))
+    rows = _entries(source)
+    n = len(rows[0][1]) if rows else 0
+    for line, row in rows:
+        if len(row) != n:
+            raise source.error(f"a row must have the {n} numbers of the first, got {len(row)}.", line)
+    tokens = list(chain.from_iterable(row for _, row in rows))
+    found, wrong = entries(tokens)
+    if wrong is not None:
+        more = " A missing edge is inf." if wrong.need == "a number" else ""
+        problem = f"an entry must be {wrong.need}, got {show(tokens[wrong.index])}.{more}"
+        raise source.error(problem, rows[wrong.index // n][0])
+    if len(rows) != n:
+        raise source.error(f"a matrix must be square, got {len(rows)} rows of {n} numbers.")
+    return matrix(source, found.reshape(n, n))
 
 
 def _entries(source: Source) -> list[tuple[int, list[str]]]:
@@ -112,7 +106,7 @@ def _fields(text: str) -> list[str]:
 
 def _separator(text: str) -> str | None:
     """The separator of fields; None for blanks."""
-    return max(",;\t", key=text.strip().count) if any(sign in text.strip() for sign in ",;\t") else None
+    return separator(text.strip()) if any(sign in text.strip() for sign in ",;\t") else None
 
 
 FORMAT = Format(

@@ -15,12 +15,12 @@ from semiring.host.memory import LEAST, available, require
 from semiring.stores.archives import header
 
 from ..graph import Graph
+from ..graph.entries import refuse_nan_in
 from ..graph.ondisk import OnDisk
 from ..reading.files import Source
 from .base import Format
 from .tokens import show
 
-_CHUNK = 1 << 20
 sniff = re.compile(rb"\x93NUMPY").match
 
 
@@ -76,14 +76,9 @@ def refused(source: Source, what: str, error: Exception) -> Exception:
 def matrix(source: Source, A: np.ndarray | OnDisk) -> Graph:
     try:
         graph = Graph.from_matrix(A)
+        refuse_nan_in(A)
     except (ValueError, TypeError) as error:
         raise source.error(str(error)) from error
-    rows = max(1, _CHUNK // max(len(A), 1))
-    if A.dtype.kind == "f":
-        for start in range(0, len(A), rows):
-            wrong = np.argwhere(np.isnan(A[start : start + rows]))
-            if len(wrong):
-                raise source.error(f"entries must be numbers, got NaN at ({start + wrong[0, 0]}, {wrong[0, 1]}).")
     return graph
 
 

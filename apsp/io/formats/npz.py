@@ -5,7 +5,7 @@
 | `matrix` (or `distances`), shape (n, n)              | a dense matrix, inf where there is no edge    |
 | `n`, `rows`, `cols`, and `weights` and `directed`, both optional | edges by position                 |
 | `labels` or `labels_json`, optional with either      | the vertices' names, see `apsp.io.saving.encoding`      |
-| `places`, optional with any, shape (n, 2)            | where the vertices are                        |
+| `places`, optional with any, shape (n, 2); `planar`  | where the vertices are; whether in a plane    |
 | `format`, `shape`, `data`, …                         | a SciPy sparse matrix                         |
 """
 
@@ -49,7 +49,8 @@ def read(source: Source) -> Graph:
             graph = _graph(source, arrays)
             if "places" in arrays and arrays.size("places") != (graph.n, 2):  # before the array is made
                 raise ValueError(f"must hold two coordinates a vertex, got places of shape {arrays.size('places')}.")
-            return graph.having(places=arrays.get("places"))
+            graph = graph.having(places=arrays.get("places"))
+            return replace(graph, planar=bool(arrays.get("planar", False)))
         except FormatError:
             raise
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
@@ -172,7 +173,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
         if graph.weights is not None:
             arrays["weights"] = graph.weights
     if graph.places is not None:
-        arrays["places"] = graph.places
+        arrays |= {"places": graph.places, "planar": np.bool_(graph.planar)}
     # A zip archive needs seeking, which gzip streams lack.
     archive = io.BytesIO()
     np.savez_compressed(archive, **arrays)

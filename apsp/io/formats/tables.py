@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -19,7 +18,8 @@ from ..graph import Graph
 from ..labels import Labels, number_ends
 from ..reading.directions import direction_columns, turned
 from ..reading.files import Source
-from ..reading.options import BY_RULE, Chosen, Reading, choose, is_numeral, names_ends, positional
+from ..reading.options import BY_RULE, Chosen, Reading, choose, is_entry, is_numeral, names_ends, positional
+from .base import two_ways
 from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
 
 #: Maximum 8-byte words of a field compared as integers; masks of the low k bytes; an odd multiplier.
@@ -91,13 +91,13 @@ class Table:
 
     def _is_numeric(self, index: int) -> bool:
         first = self.cut.column(index)[:1]
-        return all(is_numeral(field.replace(",", ".")) or seconds([field]) is not None for field in first)
+        return all(is_entry(field) or seconds([field]) is not None for field in first)
 
     def matrix(self) -> Graph | None:
         """The labelled matrix if row and column names agree, else None; FormatError for other order or non-numbers."""
         marked = self.cut.column(0)
         names, rows = [str(name) for name in self.names[1:]], list(self.cut.unquoted(marked))
-        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_numeral(str(self.names[0])):
+        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names) or is_entry(str(self.names[0])):
             return None
         if rows != names:
             first = next(index for index, name in enumerate(names) if rows[index] != name)
@@ -113,7 +113,8 @@ class Table:
         if wrong is not None:
             column, row = divmod(wrong.index, n)
             got = f"{show(tokens[wrong.index])} in the column {show(names[column])}"
-            raise self._error(f"an entry must be {wrong.need}, got {got}. No edge is a blank cell, or inf.", row)
+            more = " No edge is a blank cell, or inf." if wrong.need == "a number" else ""
+            raise self._error(f"an entry must be {wrong.need}, got {got}.{more}", row)
         labels = Labels(map(int, names)) if integral(marked) else Labels(names)
         return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
 
@@ -125,14 +126,11 @@ class Table:
             for row, field in enumerate(self.cut.column(index)):
                 if not is_vertex(field, fractions=self.header is not None):
                     raise self._error(f"a vertex must be a name or an integer, got {show(field)}.", row)
-        written: dict[Decimal, str] = {}
-        for name in dict.fromkeys(chain.from_iterable(ends)):
-            known = written.setdefault(Decimal(name), name)
-            if known != name and float(name).is_integer() and not (known + name).isdigit():  # codes: 00501 is not 501
-                raise self.source.error(
-                    f"an integer must be written in one way, got {show(known)} and {show(name)}. Pass "
-                    "pandas.read_csv(…) if they are one vertex, pandas.read_csv(…, dtype=str) if two."
-                )
+        if alike := two_ways(chain.from_iterable(ends)):
+            raise self.source.error(
+                f"an integer must be written in one way, got {show(alike[0])} and {show(alike[1])}. Pass "
+                "pandas.read_csv(…) if they are one vertex, pandas.read_csv(…, dtype=str) if two."
+            )
 
     def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
         """Refuse a first line `u v 3` that may be a header or an edge."""

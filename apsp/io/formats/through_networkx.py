@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
 from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
@@ -93,12 +94,13 @@ def _gml(networkx: ModuleType, file: IO[bytes]) -> Any:
         if depth > _DEEPEST:  # would overflow NetworkX's stack
             raise ValueError(f"lists that nest more than {_DEEPEST} deep")
     labelled = re.search(rb"\blabel\s", data) is not None
+    lines = data.decode("utf-8-sig").split("\n")  # in UTF-8, as Gephi and igraph write: read_gml takes ASCII alone
     try:
-        return networkx.read_gml(io.BytesIO(data), label="label" if labelled else "id")
+        return networkx.parse_gml(lines, label="label" if labelled else "id")
     except networkx.NetworkXError:
         if not labelled:
             raise
-        return networkx.read_gml(io.BytesIO(data), label="id")  # labels of other objects, or not of every node
+        return networkx.parse_gml(lines, label="id")  # labels of other objects, or not of every node
 
 
 def _graph6(networkx: ModuleType, file: IO[bytes]) -> Any:
@@ -125,10 +127,14 @@ def _graphml(networkx: ModuleType, file: IO[bytes]) -> Any:
 
 
 def _dot(networkx: ModuleType, pydot: ModuleType, file: IO[bytes]) -> Any:
-    """The graph with the edges of its subgraphs and their defaults, which NetworkX's own conversion drops."""
-    found = pydot.graph_from_dot_data(file.read().decode()) or []
+    """The graph with the edges of its subgraphs and their defaults, which NetworkX's own conversion drops.
+
+    An edge of a digraph leads as its arrow is drawn: dir=back the other way, dir=both and none both, as without arrows.
+    """
+    with redirect_stdout(io.StringIO()) as said:  # where pydot prints a mistake
+        found = pydot.graph_from_dot_data(file.read().decode()) or []
     if len(found) != 1:
-        raise ValueError(f"{len(found)} graphs")
+        raise ValueError(said.getvalue().strip() or f"{len(found)} graphs")
     part = found[0].obj_dict
     kind = "DiGraph" if part["type"] == "digraph" else "Graph"
     graph = getattr(networkx, kind if part["strict"] else f"Multi{kind}")()
@@ -148,7 +154,9 @@ def _walk(part: Fields, graph: Input, defaults: Fields, *, ends: bool = False) -
                 [_plain(x)] if isinstance(x, str) else _walk(x, graph, {}, ends=True) for x in item["points"]
             )
             data = {name: _plain(value) for name, value in {**defaults, **item["attributes"]}.items()}
-            graph.add_edges_from((u, v, data) for u in tails for v in heads)
+            way = data.get("dir") if graph.is_directed() else None  # else a matter of the drawing
+            graph.add_edges_from((u, v, data) for u in tails for v in heads if way != "back")
+            graph.add_edges_from((v, u, data) for u in tails for v in heads if way in ("back", "both", "none"))
             held += [*tails, *heads]
         elif item["type"] == "subgraph":
             held += _walk(item, graph, defaults, ends=ends)

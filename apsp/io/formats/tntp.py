@@ -24,10 +24,13 @@ sniff = re.compile(rb"\s*<(NUMBER OF|FIRST THRU|ORIGINAL HEADER)").match
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """The links from `init_node` to `term_node`; of length, free_flow_time and others, the weight must be named."""
-    graph = of_fields(source, re.sub("(?m)^[ \t]*<.*$|[~;]", "", source.text), reading)
-    found = re.search(r"<FIRST THRU NODE>\s*(\d+)", source.text)
-    (rows, cols), first = graph.ends, int(found[1]) if found else 1
+    """The links from `init_node` to `term_node` (Init node); of length and others, the weight must be named."""
+    named = re.sub("~.*\t.*", lambda header: re.sub("(?<=[^\\s~]) +(?=[^\\s;])", "_", header[0]), source.text)
+    graph = of_fields(source, re.sub("(?m)^[ \t]*<.*$|[~;]", "", named), reading)
+    told = {name: int(value) for name, value in re.findall(r"<(.*?)>\s*(\d+)", source.text)}
+    (rows, cols), first = graph.ends, told.get("FIRST THRU NODE", 1)
+    if told.get("NUMBER OF LINKS", len(rows)) != len(rows):
+        warn(f"{source.path}: {told['NUMBER OF LINKS']} links are promised, and {len(rows)} found: it may be cut off.")
     zone = np.array([isinstance(label, int) and label < first for label in graph.labels], bool)
     if not any(len({*cols[rows == k].tolist(), *rows[cols == k].tolist()}) > 1 for k in np.flatnonzero(zone)):
         return graph  # no path could pass a zone

@@ -82,10 +82,16 @@ def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
 
 
 def entries(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
-    """`numbers`, also with decimal commas unless all may count thousands, as 1,234; or truth values."""
-    if tokens and {*tokens} <= {"True", "False"}:
+    """`numbers`, also with decimal commas unless all may count thousands, as 1,234; or truth values.
+
+    Integers that float64 may round stay exact beside infinities, for which the ends of int64 stand.
+    """
+    if tokens and tokens[0] in ("True", "False") and {*tokens} <= {"True", "False"}:
         return np.array([token == "True" for token in tokens]), None
     found, wrong = numbers(tokens)
+    if wrong is not None and wrong.need != "a number":
+        with suppress(ValueError, OverflowError):
+            return np.fromiter(map(_whole, tokens), np.int64, len(tokens)), None
     commas = [] if wrong is None else [k for k, token in enumerate(tokens) if "," in token]
     if commas and all(re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", tokens[k]) for k in commas):
         need = "a number whose comma is clear, as pandas.read_csv(…, decimal=',') or thousands=',' makes it"
@@ -93,14 +99,29 @@ def entries(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
     return numbers([token.replace(".", "_").replace(",", ".") for token in tokens]) if commas else (found, wrong)
 
 
+def _whole(token: str) -> int:
+    """An integer, or the end of 64 bits that stands for an infinity; ValueError for another token."""
+    if _INFINITY.fullmatch(token):
+        return _ENDS.min if token[0] == "-" else _ENDS.max
+    if abs(int(token)) >= _ENDS.max:
+        raise ValueError
+    return int(token)
+
+
+def separator(line: str) -> str:
+    """The most frequent of comma, semicolon and tab; beside the others, commas between digits are decimal."""
+    bare = re.sub("(?<=[0-9]),(?=[0-9])", "", line) if re.search("[;\t]", line) else line
+    return max(",;\t", key=bare.count)
+
+
 def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
     """All tokens as numbers, perhaps inexact; None if one is not."""
     if "_" in joined or not joined.isascii():
         return None
     with suppress(ValueError, OverflowError):
-        return np.array(list(map(int, tokens)), dtype=np.int64)
+        return np.fromiter(map(int, tokens), np.int64, len(tokens))
     with suppress(ValueError):
-        return np.array(list(map(float, tokens)))
+        return np.fromiter(map(float, tokens), np.float64, len(tokens))
     return None
 
 

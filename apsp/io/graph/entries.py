@@ -116,6 +116,12 @@ def listed(A: Array, s: Semiring) -> Edges:
     return rows, cols, weights
 
 
+def refuse_nan_in(A: Array) -> None:
+    """DomainError for NaN in a matrix, also on disk."""
+    for part in dtypes.chunks(A.shape) if A.dtype.kind == "f" else ():
+        _refuse_nan_entries(A[part], part)
+
+
 def _refuse_nan_entries(A: Array, part: tuple[slice, ...]) -> None:
     """DomainError for NaN; `part` is A's place in the full matrix."""
     wrong = A != A

@@ -127,20 +127,21 @@ class _Table:
             return None
         if rows is not None and rows != names:
             if sorted(map(str, rows)) == sorted(map(str, names)):
-                raise FormatError(
-                    self.kind,
-                    None,
-                    f"the rows of a matrix must be in the order of its columns, got {_few(rows)} and {_few(names)}. "
-                    "Say table.loc[table.columns].",
-                )
+                way = "Sort or rename the rows"
+                if self.kind == "pandas table" and list(map(str, rows)) == list(map(str, names)):
+                    way = "Say table.set_axis(table.columns)"  # an index of integers, and columns of their texts
+                elif self.kind == "pandas table" and {*rows} == {*names}:
+                    way = "Say table.loc[table.columns]"
+                need = f"named as its columns, in their order, got {_few(rows)} and {_few(names)}"
+                raise FormatError(self.kind, None, f"the rows of a matrix must be {need}. {way}.")
             return None
         confirmed = rows is not None and not self.counted
         if len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2]):
             raise FormatError(
                 self.kind,
                 None,
-                f"{self.height} rows of {self.height} columns without labels may be a matrix or edges. Say "
-                f"columns={tuple(range(len(columns)))} for edges, or pass the matrix as an array: table.to_numpy().",
+                f"{self.height} rows of {self.height} columns without labels may be a matrix or edges. Say columns="
+                f"{tuple(range(len(columns)))} for edges, apsp.Graph.from_matrix(table.to_numpy()) for a matrix.",
             )
         return Graph.from_matrix(_together(columns, self.kind), labels=names)
 
@@ -209,7 +210,8 @@ class _Table:
 def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
     if any(column.null_count() for column in columns):
         raise ShapeError(
-            f"as_graph: a {kind} that is a matrix must have all its entries. Say table.fillna(float('inf'))."
+            f"as_graph: a {kind} that is a matrix must have all its entries. "
+            + ("Say table.fillna(float('inf'))." if kind == "pandas table" else "Say inf where there is no edge.")
         )
     arrays = [_numbers(column) for column in columns]
     kinds = {array.dtype for array in arrays}

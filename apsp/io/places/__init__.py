@@ -59,8 +59,14 @@ def by_label(source: Any) -> Any:
     if not hasattr(source, "columns") or hasattr(source, "geometry"):
         return getattr(source, "geometry", source)
     chosen = chosen_columns(source.columns, COLUMNS, lambda problem: FormatError("table of places", None, problem))
-    names, x, y = (list(source[source.columns[k]]) for k in chosen)
-    return dict(zip(names, zip(x, y, strict=True), strict=True))
+    names, *xy = (list(source[source.columns[k]]) for k in chosen)
+    listed = list(zip(names, zip(*xy, strict=True), strict=True))
+    found = dict(listed)
+    for name, place in listed:
+        if found[name] != place:
+            problem = f"a vertex must have one position, got {came(place)} and {came(found[name])} for {came(name)}."
+            raise FormatError("table of places", None, problem)
+    return found
 
 
 def as_places(source: Array, labels: Labels) -> np.ndarray:

@@ -22,13 +22,14 @@ _BY_NAME = ("type", "edge_type", "edgetype", "direction")
 _TRUE, _FALSE = ("true", "yes", "y", "1", "1.0"), ("false", "no", "n", "0", "0.0")
 #: Direction of a row.
 _FORWARDS, _BACKWARDS, _BOTH = 1, -1, 0
+_NAMED = {"directed": _FORWARDS, "undirected": _BOTH, "mutual": _BOTH}
 
 
 def direction_columns(names: Sequence[Label], column: Callable[[int], Iterable[Any]]) -> list[int]:
     """Positions of direction columns, which are no weights."""
     known = [k for k, name in enumerate(names) if folded(name) in (*_ONE_WAY, *_BOTH_WAYS)]
     others = [k for k, name in enumerate(names) if folded(name) in _BY_NAME]
-    return known + [k for k in others if any(folded(value) in ("directed", "undirected") for value in column(k))]
+    return known + [k for k in others if any(folded(value) in _NAMED for value in column(k))]
 
 
 def turned(
@@ -78,8 +79,8 @@ def turned(
 
 def _said(name: Any, value: Any, row: int, way: str, refuse: Callable[[str, int], Exception]) -> int:
     text = folded(value)
-    if folded(name) in _BY_NAME or text in ("directed", "undirected"):
-        found = {"directed": _FORWARDS, "undirected": _BOTH}.get(text)
+    if folded(name) in _BY_NAME or text in _NAMED:
+        found = _NAMED.get(text)
     elif text in ("-1", "-1.0", "reverse") and "way" in folded(name):
         found = _BACKWARDS
     else:

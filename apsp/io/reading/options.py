@@ -217,9 +217,10 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
     candidates = known or numeric
     if len(candidates) > 1:
         found = "more than one of them could be it" if known else f"none is called {', '.join(WEIGHTS)}"
+        example = next((name for name in candidates if folded(name) not in CODES), candidates[0])
         raise refuse(
             f"which attribute of the edges holds the weight must be clear, got {', '.join(map(came, numeric[:20]))}, "
-            f"and {found}. Say weight={came(candidates[0])}, or weight=None for unweighted edges."
+            f"and {found}. Say weight={came(example)}, or weight=None for unweighted edges."
         )
     return candidates[0] if candidates and folded(candidates[0]) not in CODES else None
 
@@ -257,6 +258,11 @@ def is_numeral(text: str) -> bool:
         return "_" not in text and float(text) is not None
     except ValueError:
         return False
+
+
+def is_entry(text: str) -> bool:
+    """`is_numeral`, also with a decimal comma."""
+    return is_numeral(text.replace(",", "."))
 
 
 def _is_numeric(kind: type) -> bool:

@@ -83,7 +83,7 @@ def store_of(path: StrPath) -> Store | None:
         return next(store for store in stores() if path.suffix in store.suffixes)
     text = os.fspath(path)
     directory = text.endswith(("/", os.sep))
-    ends = (Path(text).suffix, *("/" * directory))
+    ends = (Path(text).suffix.lower(), *("/" * directory))
     named = (s for end in ends for s in stores() if end in s.suffixes and s.folder >= directory)
     return recognised(path) or next(named, None)
 

@@ -18,7 +18,7 @@ from ..plans import Plan
 from ..problem import on_device_of
 from ..question import Question
 from ..solve import solve
-from .base import Engine, Kind, offer
+from .base import MANY, Engine, Kind, offer
 from .essential import filled, filled_on_gpu, in_place, lengths_of_matrix
 
 #: Maximum levels of a vertex; n from which bits are faster on a GPU, and n per product there; walks of two equal arcs a
@@ -54,7 +54,8 @@ def depth(question: Question) -> int:
 def _refuses(question: Question) -> str:
     if question.once(levels_of) is not None and question.once(depth) <= DEEP:
         return ""
-    return "closes matrices of which all lengths are multiples of one, and distances few of them"
+    size = f"{MANY} vertices or more, {LARGE_ON_GPU} on a GPU"
+    return f"closes matrices of {size}, of which all lengths are multiples of one, and distances few of them"
 
 
 def _looks(question: Question) -> float:

@@ -40,9 +40,12 @@ def _large(question: Question) -> Large:
     if isinstance(source, (int, np.integer)):
         s = question.semiring
         source = Source(int(source), s, question.dtype, None)
-    return Large.of(
+    large = Large.of(
         source, question.semiring, wants.limits, wants, dtype=wants.dtype, device=wants.device, nulls=wants.nulls
     )
+    if not wants.dry:
+        large.check_places()  # before all entries are looked at, which may take long
+    return large
 
 
 def _estimate(question: Question) -> Estimate:

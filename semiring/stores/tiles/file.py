@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...host.errors import TileError
+from ...host.errors import FormatError, TileError
 from ..files import writing
 
 MAGIC, END, VERSION = b"\x93TILE\r\n\n", b"\nEND", 1
@@ -83,6 +83,7 @@ class Layout:
 
 def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, round: int, *, durable: bool) -> None:
     """Write a tile to a temporary file and rename it: the file is either old or new."""
+    require_file(path)
     m, n = entries.shape
     rows = np.ascontiguousarray(entries, _little(layout.dtype))
     step = layout.band(n)
@@ -95,8 +96,15 @@ def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, round
         file.write(ended + _CRC.pack(zlib.crc32(ended)) + END)
 
 
+def require_file(path: Path) -> None:
+    """Refuse a pipe or device in place of a tile, which could block for ever; FormatError."""
+    if path.exists() and not path.is_file():
+        raise FormatError(path, None, "a tile must be a file, got something else. Remove it.")
+
+
 def ending(path: Path) -> bytes:
     """The checksum and the magic that end a tile; nothing of one that is missing or empty."""
+    require_file(path)
     with suppress(OSError), open(path, "rb") as file:
         file.seek(-8, os.SEEK_END)
         return file.read()
@@ -112,6 +120,7 @@ class Reader:
     def __init__(self, path: Path, layout: Layout, i: int, j: int) -> None:
         self._path, self._layout, self._index = path, layout, (i, j)
         self._shape = layout.size(i, j)
+        require_file(path)
         try:
             self._file: IO[bytes] = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by `close`)
         except FileNotFoundError:

@@ -10,7 +10,7 @@ import re
 import shutil
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from ...host.errors import FormatError
 from ...host.memory import shown
 from ...host.spelling import came
 from ...host.types import Fields
-from ..files import check_writable, remove_unfinished, writing, writing_folder
+from ..files import check_writable, claimed, remove_unfinished, writing, writing_folder
 from .file import Layout
 
 #: Description file of a store.
@@ -81,6 +81,13 @@ def check_place(path: str | os.PathLike[str]) -> int:
     if not all(_FILE.fullmatch(left.name) for left in place.iterdir()):
         raise FileExistsError(errno.EEXIST, "it must be a tile store or an empty directory", str(path))
     return 0
+
+
+@contextmanager
+def replacing(place: Path) -> Iterator[int]:
+    """`check_place` of a new store; one that stands there is claimed meanwhile: a closure may be at work in it."""
+    with claimed(place) if is_store(place) else nullcontext():
+        yield check_place(place)
 
 
 def require_disk_space(place: str | os.PathLike[str], needed: int) -> None:

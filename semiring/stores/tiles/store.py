@@ -20,7 +20,7 @@ from ...host.types import Array, DType
 from ..files import sync_names
 from . import file
 from .file import Layout, Reader
-from .folder import CLOSED, KINDS, SOURCE, check_place, clear, describe, described, require_disk_space
+from .folder import CLOSED, KINDS, SOURCE, clear, describe, described, replacing, require_disk_space
 
 #: Default rows and columns of a tile.
 BLOCK = 1024
@@ -145,7 +145,7 @@ class TileStore:
         FileExistsError
             If the directory holds something else.
         OSError
-            If it cannot be written, or its disk has no space for the entire matrix.
+            If it cannot be written, or its disk has no space for the entire matrix; if a closure is at work there.
 
         Notes
         -----
@@ -168,11 +168,11 @@ class TileStore:
         if kind.kind not in KINDS:
             raise DTypeError(f"TileStore: entries must be numbers or truth values, got {kind}.")
         layout = Layout((int(shape[0]), int(shape[1])), (int(sides[0]), int(sides[1])), kind, secrets.token_bytes(16))
-        freed = check_place(place)
         temporary = 4 * layout.file_size(*map(min, layout.block, layout.shape))  # a few tiles at a time
-        require_disk_space(place, layout.nbytes() + temporary - freed)
-        clear(place)
-        describe(place, layout, dict(attributes or {}))
+        with replacing(place) as freed:
+            require_disk_space(place, layout.nbytes() + temporary - freed)
+            clear(place)
+            describe(place, layout, dict(attributes or {}))
         return cls(place, unfinished=True)
 
     def annotate(self, **attributes: Any) -> None:
@@ -476,15 +476,15 @@ class TileStore:
         place = Path(path)
         if os.path.realpath(place) == os.path.realpath(self.path):
             raise ValueError(f"TileStore: a copy must be in another place, got {came(str(path))} for both.")
-        check_place(place)
-        clear(place)
-        for i, j in self.tiles():
-            copy = place / self.tile_path(i, j).name
-            try:
-                os.link(self.tile_path(i, j), copy)
-            except OSError:
-                shutil.copyfile(self.tile_path(i, j), copy)
-        describe(place, self.layout, self.attributes)
+        with replacing(place):
+            clear(place)
+            for i, j in self.tiles():
+                copy = place / self.tile_path(i, j).name
+                try:
+                    os.link(self.tile_path(i, j), copy)
+                except OSError:
+                    shutil.copyfile(self.tile_path(i, j), copy)
+            describe(place, self.layout, self.attributes)
         return TileStore(place)
 
 
