@@ -325,6 +325,39 @@ def test_lags_of_durations_of_time():
         critical_path([("A", 5 * day, None), ("B", day, "A SS+2")])
 
 
+def test_milliseconds_are_no_minutes():
+    day = timedelta(days=1)
+    for lag in ("SS+2ms", "SS+2 milliseconds"):
+        assert critical_path([("A", day, None), ("B", day, f"A {lag}")]).earliest["B"] == timedelta(milliseconds=2)
+    with pytest.raises(DTypeError, match="all be in one unit"):
+        critical_path([("A", "5 ms", None), ("B", "3 m", "A")])
+
+
+def test_a_relation_behind_the_task_that_waits_is_refused():
+    for dependencies in ({"B SS+1": ["A"]}, [("A", "B SS")]):
+        with pytest.raises(VertexError, match=r"must follow the task before, as 'A SS\+1', got 'B SS.*' after it"):
+            critical_path({"A": 3, "B": 2}, dependencies)
+    assert critical_path({1: 3, 2: 2}, [("1SS", "2")]).earliest == {1: 0, 2: 0}
+
+
+def test_missing_predecessors_of_pandas():
+    pd = pytest.importorskip("pandas")
+    for cells in (pd.array([pd.NA, "A"], "string"), pd.array([pd.NA, 1], "Int64")):
+        table = pd.DataFrame({"id": [1, 2], "task": ["A", "B"], "duration": [3, 2], "predecessors": cells})
+        assert critical_path(table).path == ["A", "B"]
+
+
+def test_what_is_critical_has_no_slack_but_for_rounding():
+    plan = critical_path([("A", 0.1, []), ("B", 0.2, ["A"]), ("C", 0.3, ["B"]), ("D", 0.1, ["A"])])
+    assert [task for task, slack in plan.slack.items() if slack == 0] == plan.path == ["A", "B", "C"]
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        durations = rng.random(12).tolist()
+        plan = critical_path([(v, d, [u for u in range(v) if rng.random() < 0.3]) for v, d in enumerate(durations)])
+        assert min(plan.slack.values()) == 0
+        assert not any(plan.slack[task] for task in plan.path)
+
+
 def test_a_lag_of_hours_is_not_lost_among_days():
     days = [np.timedelta64(k, "D") for k in (5, 1)]
     with pytest.raises(DomainError, match=r"multiples of.*Convert them: duration.astype\('timedelta64\[ns\]'\)"):
