@@ -170,7 +170,7 @@ def test_infinity_beside_integers_that_floats_would_round():
     assert (r.distance("b", "c"), r.distance("a", "b")) == (2**53 + 1, np.inf)
 
 
-@pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches", "scipy"])
 def test_integers_grow_where_a_change_needs_it(engine, never_anew):
     """int32 is kept while it holds all distances, though a fresh answer might choose int64."""
     edges = {(0, 1): 2147483, (1, 2): 134217730, (1, 4): 2147482, (2, 3): 1 << 30, (2, 4): 8589935, (3, 4): 134217726}
@@ -183,6 +183,10 @@ def test_integers_grow_where_a_change_needs_it(engine, never_anew):
         A[tuple(np.transpose(list(edges)))] = list(edges.values())
         np.testing.assert_array_equal(r.distances, of_integers(np.minimum(A, A.T), r.dtype))
     assert r.dtype == np.int64
+    r = shortest_paths([(3, 0, 0), (1, 3, 0), (2, 0, 5), (3, 3, 1 << 30), (3, 1, 5)], engine=engine)
+    loop = r.update({(3, 3): 2**31 - 2})  # on no path, but for all that a bound of their sums knows
+    far = loop.update({(1, 3): 2**31 - 2, (3, 0): 1 << 30})
+    assert (loop.dtype, far.dtype, far.distance(1, 0)) == (np.int32, np.int64, 2**31 - 2 + 2**30)
 
 
 def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
