@@ -15,6 +15,7 @@ import pytest
 from cases import CASES, USER_CASES, same
 from scipy.sparse.csgraph import dijkstra
 
+import apsp
 from apsp import Graph, closure, shortest_paths, update
 from apsp.answers import updates
 from semiring import get
@@ -330,6 +331,22 @@ def test_what_is_no_change_is_refused():
     for d, a in (update(D, A, {}), update(D.tolist(), A.tolist(), {(0, 1): 3})):
         np.testing.assert_array_equal(d, D)
         np.testing.assert_array_equal(a, A)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("name", ["min_plus", "max_plus", "max_min"])
+def test_zeros_that_the_closure_took_for_no_edges_are_refused(name, dtype):
+    rng = np.random.default_rng(1)
+    A = np.where(rng.random((30, 30)) < 0.1, rng.integers(1, 9, (30, 30)), 0).astype(dtype)
+    A = -A if name == "max_plus" else A
+    D = closure(A, name, null_value=0)
+    ends = tuple(np.argwhere(A)[0].tolist())
+    for w in (50, 1):
+        with pytest.raises(DomainError, match=r"Say A = apsp.as_graph\(A, null_value=0\).matrix\('") as caught:
+            update(D, A, {ends: -w if name == "max_plus" else w}, name)
+        W = eval(str(caught.value).partition("Say A = ")[2][:-1], {"apsp": apsp, "A": A})
+        D2, W = update(D, W, {ends: -w if name == "max_plus" else w}, name)
+        np.testing.assert_array_equal(D2, closure(W, name))
 
 
 def test_a_loop_of_a_server_takes_no_more_and_more_memory():
