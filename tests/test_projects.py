@@ -62,6 +62,12 @@ def test_the_last_task_s_duration_counts():
     assert critical_path({"a": 2.5, "b": 0.25}, [("a", "b")]).length == 2.75
 
 
+def test_edges_of_networkx_are_pairs():
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    for edges in (graph.edges, list(graph.edges)):
+        assert critical_path({"a": 1, "b": 2, "c": 4}, edges).path == ["a", "b", "c"]
+
+
 def test_no_tasks_take_no_time():
     c = critical_path({})
     assert (c.length, c.path, c.earliest) == (0, [], {})

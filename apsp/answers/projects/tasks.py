@@ -64,7 +64,7 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     found = _Tasks(Labels(names), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
     if predecessors is not None:
         heads, cells = list(range(len(names))), predecessors
-    elif isinstance(dependencies, Mapping):
+    elif isinstance(dependencies, Mapping) and not callable(getattr(dependencies, "data", None)):  # but G.edges
         heads, cells = found.positions(dependencies), list(dependencies.values())
     else:
         pairs = _pairs(dependencies)
