@@ -636,6 +636,11 @@ def test_demand_that_may_mean_something_else_is_refused():
     with pytest.raises(DTypeError, match=r"flows: a plain array is required, got a masked one. Fill it: A.filled\(0\)"):
         r.flows(trips, unreachable="drop")
     assert r.flows(trips.filled(0), unreachable="drop").tolist() == [0, 1]
+    numbered, rows = shortest_paths([(0, 1, 1), (1, 2, 1)]), [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
+    with pytest.raises(ShapeError, match=r"may be a table or triples\. Pass an array, or tuples"):
+        numbered.flows(rows)
+    for demand in (np.array(rows), [(0, 1, 1), (0, 2, 2), (1, 2, 1)]):
+        assert numbered.flows(demand).tolist() == [3, 3]
     for demand in ({"ab": 1}, {("a", "b"): 1, "bc": 1}, ["ab1"]):
         with pytest.raises(ShapeError, match="or lead from pairs to trips, got"):
             r.flows(demand)

@@ -530,6 +530,13 @@ class TestLabels:
         with pytest.raises(VertexError, match="Did you mean 'Heathrow'"):
             Labels(["Heathrow", "Gatwick"]).position("Heatrow")
 
+    def test_a_column_is_to_be_a_list(self):
+        column = pytest.importorskip("pandas").Series(["a", "b"], name="from")
+        r = shortest_paths([("a", "b", 1), ("b", "c", 2)])
+        with pytest.raises(VertexError, match=r"got 0 a 1 b.*Pass column.to_list\(\)"):
+            r.distance(column, "c")
+        assert r.distance(column.to_list(), "c").tolist() == [3, 2]
+
     def test_what_a_person_writes(self):
         assert Labels([30, 1412]).parse("30") == 30
         assert Labels(range(5)).parse("4") == 4

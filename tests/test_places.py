@@ -312,6 +312,8 @@ class TestGeoJSON:
             (XY, {"values": "a", "buffer": 5}, ValueError, "a buffer with limits"),
             (XY, {"values": "a", "limits": 3}, ValueError, "a list of finite numbers"),
             (XY, {"values": "a", "limits": [math.nan]}, ValueError, "a list of finite numbers"),
+            (XY, {"values": "a", "limits": [3], "buffer": -100}, ValueError, "more than 0 metres, got -100"),
+            (XY, {"values": "a", "limits": [3], "buffer": math.nan}, ValueError, "more than 0 metres, got nan"),
             (XY, {"values": "a", "save": "map.txt"}, ValueError, r"\.geojson"),
         ],
     )

@@ -62,6 +62,12 @@ def test_the_last_task_s_duration_counts():
     assert critical_path({"a": 2.5, "b": 0.25}, [("a", "b")]).length == 2.75
 
 
+def test_edges_of_networkx_are_pairs():
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    for edges in (graph.edges, list(graph.edges)):
+        assert critical_path({"a": 1, "b": 2, "c": 4}, edges).path == ["a", "b", "c"]
+
+
 def test_no_tasks_take_no_time():
     c = critical_path({})
     assert (c.length, c.path, c.earliest) == (0, [], {})
@@ -323,6 +329,39 @@ def test_lags_of_durations_of_time():
     assert plan.earliest["C"] == 5.5 * day
     with pytest.raises(DTypeError, match="lag must be in the unit"):
         critical_path([("A", 5 * day, None), ("B", day, "A SS+2")])
+
+
+def test_milliseconds_are_no_minutes():
+    day = timedelta(days=1)
+    for lag in ("SS+2ms", "SS+2 milliseconds"):
+        assert critical_path([("A", day, None), ("B", day, f"A {lag}")]).earliest["B"] == timedelta(milliseconds=2)
+    with pytest.raises(DTypeError, match="all be in one unit"):
+        critical_path([("A", "5 ms", None), ("B", "3 m", "A")])
+
+
+def test_a_relation_behind_the_task_that_waits_is_refused():
+    for dependencies in ({"B SS+1": ["A"]}, [("A", "B SS")]):
+        with pytest.raises(VertexError, match=r"must follow the task before, as 'A SS\+1', got 'B SS.*' after it"):
+            critical_path({"A": 3, "B": 2}, dependencies)
+    assert critical_path({1: 3, 2: 2}, [("1SS", "2")]).earliest == {1: 0, 2: 0}
+
+
+def test_missing_predecessors_of_pandas():
+    pd = pytest.importorskip("pandas")
+    for cells in (pd.array([pd.NA, "A"], "string"), pd.array([pd.NA, 1], "Int64")):
+        table = pd.DataFrame({"id": [1, 2], "task": ["A", "B"], "duration": [3, 2], "predecessors": cells})
+        assert critical_path(table).path == ["A", "B"]
+
+
+def test_what_is_critical_has_no_slack_but_for_rounding():
+    plan = critical_path([("A", 0.1, []), ("B", 0.2, ["A"]), ("C", 0.3, ["B"]), ("D", 0.1, ["A"])])
+    assert [task for task, slack in plan.slack.items() if slack == 0] == plan.path == ["A", "B", "C"]
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        durations = rng.random(12).tolist()
+        plan = critical_path([(v, d, [u for u in range(v) if rng.random() < 0.3]) for v, d in enumerate(durations)])
+        assert min(plan.slack.values()) == 0
+        assert not any(plan.slack[task] for task in plan.path)
 
 
 def test_a_lag_of_hours_is_not_lost_among_days():

@@ -26,6 +26,8 @@ def test_measures_over_connected_pairs():
     assert (mean.pairs, mean.of) == (6, 12)
     assert repr(pickle.loads(pickle.dumps(mean))) == repr(mean)
     assert r.farthest_pair(connected=True) == ("D", "C", 12, ["D", "A", "B", "C"])
+    apart = shortest_paths([("A", "A", 1), ("B", "B", 1)], targets=["B", "A"])
+    assert apart.farthest_pair(connected=True) == ("A", "A", 0, ["A"])
     with pytest.raises(SemiringError, match="connected=True"):
         r.diameter()
     with pytest.raises(SemiringError, match="farthest_pair: every vertex must reach"):

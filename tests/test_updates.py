@@ -15,6 +15,7 @@ import pytest
 from cases import CASES, USER_CASES, same
 from scipy.sparse.csgraph import dijkstra
 
+import apsp
 from apsp import Graph, closure, shortest_paths, update
 from apsp.answers import updates
 from semiring import get
@@ -170,7 +171,7 @@ def test_infinity_beside_integers_that_floats_would_round():
     assert (r.distance("b", "c"), r.distance("a", "b")) == (2**53 + 1, np.inf)
 
 
-@pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches", "scipy"])
 def test_integers_grow_where_a_change_needs_it(engine, never_anew):
     """int32 is kept while it holds all distances, though a fresh answer might choose int64."""
     edges = {(0, 1): 2147483, (1, 2): 134217730, (1, 4): 2147482, (2, 3): 1 << 30, (2, 4): 8589935, (3, 4): 134217726}
@@ -183,6 +184,10 @@ def test_integers_grow_where_a_change_needs_it(engine, never_anew):
         A[tuple(np.transpose(list(edges)))] = list(edges.values())
         np.testing.assert_array_equal(r.distances, of_integers(np.minimum(A, A.T), r.dtype))
     assert r.dtype == np.int64
+    r = shortest_paths([(3, 0, 0), (1, 3, 0), (2, 0, 5), (3, 3, 1 << 30), (3, 1, 5)], engine=engine)
+    loop = r.update({(3, 3): 2**31 - 2})  # on no path, but for all that a bound of their sums knows
+    far = loop.update({(1, 3): 2**31 - 2, (3, 0): 1 << 30})
+    assert (loop.dtype, far.dtype, far.distance(1, 0)) == (np.int32, np.int64, 2**31 - 2 + 2**30)
 
 
 def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
@@ -326,6 +331,22 @@ def test_what_is_no_change_is_refused():
     for d, a in (update(D, A, {}), update(D.tolist(), A.tolist(), {(0, 1): 3})):
         np.testing.assert_array_equal(d, D)
         np.testing.assert_array_equal(a, A)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("name", ["min_plus", "max_plus", "max_min"])
+def test_zeros_that_the_closure_took_for_no_edges_are_refused(name, dtype):
+    rng = np.random.default_rng(1)
+    A = np.where(rng.random((30, 30)) < 0.1, rng.integers(1, 9, (30, 30)), 0).astype(dtype)
+    A = -A if name == "max_plus" else A
+    D = closure(A, name, null_value=0)
+    ends = tuple(np.argwhere(A)[0].tolist())
+    for w in (50, 1):
+        with pytest.raises(DomainError, match=r"Say A = apsp.as_graph\(A, null_value=0\).matrix\('") as caught:
+            update(D, A, {ends: -w if name == "max_plus" else w}, name)
+        W = eval(str(caught.value).partition("Say A = ")[2][:-1], {"apsp": apsp, "A": A})
+        D2, W = update(D, W, {ends: -w if name == "max_plus" else w}, name)
+        np.testing.assert_array_equal(D2, closure(W, name))
 
 
 def test_a_loop_of_a_server_takes_no_more_and_more_memory():

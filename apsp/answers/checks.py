@@ -172,8 +172,9 @@ def _table(D: Array, graph: Graph, s: Semiring, dtype: DType, format: str | None
         edges = "a list of edges. Say format='matrix' for rows of numbers"
         got = edges if held is None else f"shape {tuple(held.shape)}"
         raise ShapeError(f"check: the table must be a matrix of {graph.n} rows and columns, got {got}.")
-    every = names.numbered or names == graph.labels
-    order = np.arange(graph.n) if every else names.positions(list(graph.labels))
+    order = np.arange(graph.n)
+    if not (names.numbered or names == graph.labels):  # a file has 7 for the text "7"
+        order = names.positions([x if x in names else names.parse(str(x)) for x in graph.labels])
     engine: Engine = (
         Stored(held) if device_of(held) == "cpu" and not isinstance(held, np.ndarray) else Dense(host(held))
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,9 @@ class Demand:
             with on_device(demand):
                 table, used = _numbers(demand)
             return cls(table, np.flatnonzero(host(used)), none, np.empty(0), shape[1])
+        lists = isinstance(demand, list) and len(demand) == 3 and {*map(type, demand)} == {list}
+        if shape == (3, 3) and lists and all(isinstance(x, Real) for row in demand for x in row):
+            raise ShapeError("flows: three lists of three numbers may be a table or triples. Pass an array, or tuples.")
         origins, destinations, trips = _columns(demand)
         i, j = sources.positions(origins), targets.positions(destinations)
         order = np.argsort(i, kind="stable")

@@ -206,7 +206,7 @@ class Measured:
         totals = self._measured("farthest_pair", apart=connected).connected("farthest_pair", allowed=True)
         i = int(totals.farthest.argmax())
         row = host(self.engine.row(i))
-        j = int(np.where(row == dtypes.zero(min_plus, row.dtype), 0, row).argmax())
+        j = int(np.where(row == dtypes.zero(min_plus, row.dtype), -row, row).argmax())
         u, v = self.sources[i], self.targets[j]
         return FarthestPair(u, v, row[j].item(), self.path(u, v))
 

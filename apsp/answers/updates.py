@@ -11,6 +11,7 @@ import numpy as np
 from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform, with_ends
 from semiring.algebra.dtypes import SCALARS, encode, of
+from semiring.algebra.records import Semiring
 from semiring.algebra.survey import survey
 from semiring.dense.changes import Step, follow, put
 from semiring.host.arrays import take_in
@@ -19,7 +20,7 @@ from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexErro
 from semiring.host.memory import fits, require
 from semiring.host.signals import undisturbed
 from semiring.host.spelling import came
-from semiring.host.types import Algebra, Scalar, Tensor
+from semiring.host.types import Algebra, Array, Scalar, Tensor
 from semiring.kernels.backend import bind, device_of
 
 from ..io.reading.options import nulls_of
@@ -67,7 +68,7 @@ def update(
     ShapeError, VertexError
         If D and A are not square or differ; if a position is not in 0 … n − 1.
     DTypeError, DomainError
-        If dtypes or devices differ, or a weight does not fit; if D is no closure.
+        If dtypes or devices differ, or a weight does not fit; if D is no closure, or one with `null_value`.
     MemoryNeeded
         If the copies do not fit.
 
@@ -134,6 +135,8 @@ def update(
     with on_device(M):
         if s.add.selects and bool((host(M.diagonal()) != encode(s.one, M.dtype)).any()):
             raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
+        for u, _ in list(entries)[: 1 if s.add.selects else 0]:
+            _refuse_nulls(M, W, u, s)
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")
         new = M if alone else M.copy(order="C")
@@ -180,3 +183,15 @@ def update(
         changed = W.copy(order="C")
         put(changed, entries)
     return closed.give_back(new, where=where), edges.give_back(changed, where=where)
+
+
+def _refuse_nulls(D: Array, A: Array, u: int, s: Semiring) -> None:
+    """Raise DomainError if zeros of A, in row u, beat D: it was closed with `null_value`."""
+    zeros, d = host(A[u]) == 0, host(D[u])
+    zeros[u] = False
+    zeros &= d > 0 if s.add.selects == "least" else d < 0
+    if zeros.any() and survey(A, s, where="update", null_undeclared=True).ambiguous:
+        raise DomainError(
+            f"update: A must have {s.zero} where there is no edge, got zeros, which D does not have for edges. Say "
+            f"A = apsp.as_graph(A, null_value=0).matrix({s.name!r})."
+        )

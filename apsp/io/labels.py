@@ -163,6 +163,8 @@ class Labels(Sequence[Label]):
         hint = did_you_mean(label, (name for name in self._names if isinstance(name, str)))
         if alike is not None and alike >= 0:  # 1 for "1"
             hint = f" Did you mean {self[alike]!r}?"
+        if hasattr(label, "to_list"):  # a column of a table
+            shown, hint = came(label), " Pass column.to_list()."
         return f"{self._what}: a vertex must be {extent}, got {shown}.{hint}"
 
     @cached_property

@@ -238,10 +238,12 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
         path.append(ends[0])
         v = ends[0]
         ends = [tails[e] for e in range(first[v], first[v + 1]) if earliest[tails[e]] + waits[e] == earliest[v]]
-    latest, plain = [length - r for r in rest], project.kind is identity
+    rounding = len(time) * np.finfo(float).eps * float(length)  # of sums from the start, and from the end
+    late = zip(earliest, (length - r for r in rest), strict=True)
+    latest = [x if isinstance(y, float) and abs(y - x) <= rounding else y for x, y in late]
 
     def by_task(times: Iterable[Scalar]) -> dict[Label, Duration]:
-        return dict(zip(tasks, times if plain else map(project.kind, times), strict=True))
+        return dict(zip(tasks, times if project.kind is identity else map(project.kind, times), strict=True))
 
     return CriticalPath(
         length=project.kind(length), path=[tasks[v] for v in reversed(path)], earliest=by_task(earliest),

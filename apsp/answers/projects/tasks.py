@@ -35,7 +35,7 @@ _IDS = ("id", "task id", "activity id")
 _RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*))?")
 #: A duration as text, "5 days?", and units by their first letters.
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\??")
-_UNITS = {"mo": "month", "w": "W", "d": "D", "h": "h", "m": "m", "s": "s"}
+_UNITS = {"mo": "month", "ms": "ms", "mil": "ms", "w": "W", "d": "D", "h": "h", "m": "m", "s": "s"}
 #: Nanoseconds per NumPy unit of time; months and years have none.
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _NANOSECONDS |= {"D": 24 * _NANOSECONDS["h"], "W": 7 * 24 * _NANOSECONDS["h"]}
@@ -64,7 +64,7 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     found = _Tasks(Labels(names), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
     if predecessors is not None:
         heads, cells = list(range(len(names))), predecessors
-    elif isinstance(dependencies, Mapping):
+    elif isinstance(dependencies, Mapping) and not callable(getattr(dependencies, "data", None)):  # but G.edges
         heads, cells = found.positions(dependencies), list(dependencies.values())
     else:
         pairs = _pairs(dependencies)
@@ -153,7 +153,12 @@ class _Tasks:
         tasks = list(tasks)
         with suppress(KeyError, TypeError):
             return list(map(self.names.__getitem__, tasks))
-        return [self.related(task)[0] for task in tasks]
+        found = [self.related(task) for task in tasks]
+        if wrong := [task for task, (_, *lag) in zip(tasks, found, strict=True) if lag != ["FS", 0]]:
+            raise VertexError(
+                f"critical_path: a relation must follow the task before, as 'A SS+1', got {came(wrong[0])} after it."
+            )
+        return [task for task, _, _ in found]
 
     def dependencies(self, cells: list[Any]) -> tuple[list[int], list[int], dict[int, tuple[str, Scalar]]]:
         """Tails and lags as in `Project`, of all cells, and the number in each."""
@@ -168,7 +173,7 @@ class _Tasks:
 
     def _predecessors(self, cell: Any) -> list[tuple[int, str, Scalar]]:
         """Positions, relations and lags of a cell: a task, several, text with commas or semicolons, or nothing."""
-        if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
+        if cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, (float, np.floating)) and cell != cell):
             return []
         if isinstance(cell, str) and self._find(cell) is None:
             return [self.related(part.strip()) for part in re.split("[,;]", cell) if part.strip()]
@@ -262,7 +267,7 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
 
 def _unit(text: str) -> str | None:
     """The unit that a text abbreviates; None for another word."""
-    return _UNITS.get(text[:2].lower(), _UNITS.get(text[:1].lower()))
+    return next((unit for first, unit in _UNITS.items() if text.lower().startswith(first)), None)
 
 
 def _of_texts(times: list[str]) -> tuple[list[Scalar], str]:

@@ -34,7 +34,7 @@ def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label],
     if not isinstance(changes, Mapping):
         raise TypeError(f"update: changes must be {{(u, v): True or False}}, got {came(changes)}.")
     for ends, kept in changes.items():
-        if not isinstance(kept, (bool, np.bool_, int, float)) or kept not in (0, 1):
+        if not isinstance(kept, (np.generic, int, float)) or kept not in (0, 1):
             raise DomainError(
                 "update: {(u, v): True or False} must say whether there is an edge, got "
                 f"{came(kept)} for {came(ends)}. Weights change by Result.update."

@@ -128,7 +128,7 @@ def _aspect(xy: np.ndarray) -> float:
 def gantt(ax: Axes, tasks: Sequence[Any], start: np.ndarray, last: np.ndarray, long: np.ndarray, unit: str) -> int:
     """A bar per task from its start, critical ones orange, with slack in grey; the number of critical tasks."""
     row, lasts = np.arange(len(tasks)), long > 0
-    critical = last - start <= 1e-9 * last.max(initial=0)  # float slack within rounding
+    critical = last <= start
     late = lasts & ~critical
     bars = (
         (late, start + long, last - start, 0.25, LIGHT, "slack"),

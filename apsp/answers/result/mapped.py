@@ -56,7 +56,7 @@ class Mapped(Shown):
         Raises
         ------
         ValueError
-            If the graph or a path vertex has no places, or limits or buffer lack what they apply to.
+            If the graph or a path vertex has no places, limits or buffer lack what they apply to, or it is not above 0.
         DomainError
             If places are not longitude and latitude, or limits not finite.
         VertexError, ShapeError, ImportError
@@ -79,6 +79,8 @@ class Mapped(Shown):
         xy = self._placed("to_geojson")
         if (limits is not None and values is None) or (buffer is not None and limits is None):
             raise ValueError("to_geojson: limits must come with values, and a buffer with limits, got one alone.")
+        if buffer is not None and not 0 < buffer < np.inf:
+            raise ValueError(f"to_geojson: a buffer must be of more than 0 metres, got {came(buffer)}.")
         if limits is not None and (np.ndim(limits) != 1 or not np.isfinite(np.asarray(limits, float)).all()):
             raise ValueError(f"to_geojson: limits must be a list of finite numbers, got {came(limits)}.")
         features = [] if path is None else [self._route(xy, path)]

@@ -26,6 +26,7 @@ from ...io.graph import Graph
 from ...io.graph.edge_lists import numbers, refuse_nan
 from ...io.graph.reweighted import Reweighted, weighted
 from ...io.turns import turns_of
+from ...road.arcs import farthest
 from ...road.engines import Engine
 from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
@@ -70,12 +71,15 @@ def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) ->
 
 def _answer(question: Question) -> Answer:
     """The answer; in int64 if its weights ask for that and int32, which held the former distances, is too small."""
+    narrow = question.wants.dtype == np.int32 and question.graph.target(question.semiring) == np.int64
     try:
-        return answer(question)
+        found = answer(question)
+        if not (narrow and found.engine.repeats) or farthest(question)[0] < np.iinfo(np.int32).max:
+            return found
     except (DTypeError, DomainError):
-        if question.wants.dtype != np.int32 or question.graph.target(question.semiring) != np.int64:
+        if not narrow:
             raise
-        return answer(replace(question, wants=replace(question.wants, dtype=None)))
+    return answer(replace(question, wants=replace(question.wants, dtype=None)))
 
 
 def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
