@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import semiring
-from semiring import DomainError, DTypeError, MemoryNeeded, Op, Semiring, ShapeError
+from semiring import DeviceError, DomainError, DTypeError, MemoryNeeded, Op, Semiring, ShapeError
 from semiring.kernels.cpu.csr import backend
 from semiring.sparse.csr.matrix import take_in
 
@@ -557,3 +557,30 @@ def test_a_product_with_a_vector_looks_at_the_matrix(index, kind):
         semiring.matmul(M, np.where(x == x[3], math.nan, x).astype(kind), "min_plus")
     with pytest.raises(ShapeError, match="inner sizes"):
         semiring.matmul(M, x[:-1], "min_plus")
+
+
+def test_options_of_a_product_with_a_vector_are_never_passed_over():
+    A, x = sp.csr_array(np.eye(3)), np.ones(3)
+    for options, error, words in (
+        ({"complement": True}, ShapeError, "must have a mask"),
+        ({"accumulate": True}, ShapeError, "array to add to"),
+        ({"device": "gpu"}, DeviceError, "one of cpu, cuda, got 'gpu'"),
+        ({"ties": "all"}, ValueError, "ties must be 'one' or 'shared', got 'all'"),
+    ):
+        for B in (x, np.eye(3), A):
+            with pytest.raises(error, match=words):
+                semiring.matmul(A, B, **options)
+    with pytest.raises(ShapeError, match="must have a mask"):
+        semiring.matvec(A, x, complement=True)
+
+
+def test_matvec_of_a_sparse_matrix_takes_one_vector():
+    """Of dense arrays, (batch, n) is a batch of vectors, which the columns of a product would be taken for."""
+    A = sp.csr_array([[1.0, 2.0], [0.0, 3.0]])
+    X, column = A.toarray(), sp.csr_array([[1.0], [2.0]])
+    for left, right in ((A, X), (A, A), (X, A), (X[0], A), (A, X[0, 0]), (A, sp.coo_array(X[0]))):
+        with pytest.raises(ShapeError, match=r"one vector \(n,\), or a sparse matrix \(n, 1\)"):
+            semiring.matvec(left, right)
+    assert semiring.matvec(A, [1, 2]).tolist() == [2, 5]
+    assert semiring.matvec(X, column).tolist() == [[2], [1]]
+    assert semiring.matvec(A, column).toarray().tolist() == [[2], [5]]
