@@ -89,6 +89,12 @@ def test_batches_broadcast():
     assert (c, k) == ((A[0, 0, 0] + B[0, :, 0]).min(), (A[0, 0, 0] + B[0, :, 0]).argmin())
 
 
+def test_two_vectors_of_truth_values():
+    x, y = np.array([True, False, True]), np.array([False, True, True])
+    C, K = matmul(x, y, "boolean", witness=True)
+    assert (C.shape, C.dtype, bool(C), int(K)) == ((), np.dtype(bool), True, 2)
+
+
 def test_sums_at_the_ends_of_a_dtype():
     """Those beyond an end saturate: the first of them is the witness below, above there is no sum."""
     low, high = -32768, 32767

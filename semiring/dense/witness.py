@@ -49,7 +49,7 @@ def _product(
         numbers, absent = [X.astype(np.int16) for X in (A, B)], np.int16(np.iinfo(np.int16).min)
         left, right = (X + (np.int16(1) - X) * absent for X in numbers)
         C, K = _product(left, right, shape, max_min, device, threads)
-        return C > 0, K
+        return module(C).asarray(C > 0), K
     looks = surveys((A, B), s, where="matmul")()
     left, right, (C, K) = as_matrices(A, B, shape, device, A.dtype, INDEX)
     nonnegative = all(fast(x, s, A.dtype, 2) for x in looks)
