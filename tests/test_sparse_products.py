@@ -504,6 +504,22 @@ def test_einsum_of_sparse_operands(case):
         cases.same(case, filled(found) if sp.issparse(found) else np.asarray(found), expected)
 
 
+def test_einsum_of_sparse_operands_sums_over_axes_of_size_one():
+    row, B = sp.csr_array([[0.0, 2.0, 5.0]]), sp.csr_array(np.arange(6.0).reshape(3, 2))
+    twice = sp.coo_array(([7.0, 4.0], ([0, 0], [0, 0])), shape=(1, 1))
+    for subscripts, operands, expected in (
+        ("ij->j", (row,), [np.inf, 2, 5]),
+        ("ji->j", (sp.csr_array(row.T),), [np.inf, 2, 5]),
+        ("ij->i", (row,), [2]),
+        ("ij->", (row,), 2),
+        ("ij->", (twice,), 4),
+        ("ij,jk->k", (row, B), [2 + 2, 2 + 3]),
+        ("ij,jk->", (row, B), 4),
+    ):
+        found = semiring.einsum(subscripts, *operands)
+        np.testing.assert_array_equal(found, expected, err_msg=subscripts)
+
+
 def test_einsum_looks_at_operands_that_no_product_takes():
     A, nan = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), sp.csr_array([[np.nan, 0.0], [2.0, 3.0]])
     for subscripts, operands in (("ij,k->", (A, [np.nan, 1])), ("ij,k->k", (A, [np.nan, 1])), ("ij->ji", (nan,))):
