@@ -20,6 +20,7 @@ from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import came
 from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
 from ..kernels.backend import device_of
+from ..kernels.cpu.processors import threads_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
 from ..sparse.csr.products import powered as sparse_power
@@ -335,6 +336,8 @@ def power(
     require_square(shape, where="power")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {came(k)}.")
+    if threads is not None:
+        threads_of(threads, "power")  # A¹ asks for none
     if taken is None:
         return sparse_power(A, int(k), s, dtype, device, threads)
     with on_device(taken.array):
