@@ -110,7 +110,8 @@ def take_in(source: Array, *, where: str) -> Taken:
     except Exception as error:  # any error of the other library
         raise _not_exported(source, error, where) from error
     if array.dtype.kind not in "biuf":
-        way = " Say A.astype(float)." if array.dtype == object else ""
+        way = f" Say {'A.astype(float)' if hasattr(source, 'astype') else 'numpy.asarray(A, float)'}."
+        way = way if array.dtype == object else ""
         raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.{way}")
     return Taken(array, source, made)
 
