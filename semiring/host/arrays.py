@@ -186,6 +186,8 @@ def require_apart(array: Array, *, where: str) -> None:
 
 def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -> None:
     """Check `out` for results: ShapeError, DTypeError, or ValueError if read-only or overlapping itself."""
+    if isinstance(out, np.ma.MaskedArray) or not hasattr(out, "strides"):
+        raise DTypeError(f"{where}: out must be a plain array to write to, got {type(out).__name__}.")
     if out.shape != shape:
         raise ShapeError(f"{where}: out must have shape {shape}, got {out.shape}.")
     if out.dtype != dtype:
