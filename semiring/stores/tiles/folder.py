@@ -103,7 +103,7 @@ def clear(place: Path) -> None:
 
 def layout_of(shape: Values, dtype: DType, block: Array) -> Layout:
     """Layout of a new store; ShapeError, DTypeError."""
-    kind, sides = np.dtype(dtype), block if isinstance(block, tuple | list) else (block, block)
+    kind, sides = np.dtype(dtype), (block, block) if np.ndim(block) == 0 else block
     try:
         (m, n), (a, b) = (map(operator.index, pair) for pair in (shape, sides))
     except (TypeError, ValueError):
