@@ -262,11 +262,11 @@ def _is_tensor(source: Array) -> bool:
 def _not_exported(source: Array, error: Exception, where: str) -> DTypeError:
     way = "Convert it to a NumPy or CuPy array first."
     if getattr(source, "requires_grad", False):
-        way = "Pass A.detach(): gradients go through apsp.closure and semiring.matmul alone."
+        way = "Pass A.detach(): gradients go through apsp.closure, semiring.matmul and einsum."
     elif "sparse" in str(getattr(source, "layout", "")):
         way = "Pass (A.indices(), A.values()) of the coalesced tensor as a graph, or a dense one with inf for no edge."
     elif "racer" in type(source).__name__:
-        way = "Call this outside of jit and grad, which apsp.closure and semiring.matmul alone go through."
+        way = "Call this outside of jit and grad, which go through apsp.closure, semiring.matmul and einsum."
     reason = str(error).partition("\n")[0].rstrip(".")
     return DTypeError(f"{where}: an array must be exported by DLPack, got {type(source).__name__}: {reason}. {way}")
 
