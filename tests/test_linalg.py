@@ -148,6 +148,9 @@ def test_matvec_is_one_round_of_bellman_ford():
 def test_eye_of_a_bad_size_or_dtype():
     with pytest.raises(ValueError, match="-1"):
         eye(-1)
+    for wrong in (2.0, "2", None):
+        with pytest.raises(ValueError, match="n must be an integer of at least 0, got"):
+            eye(wrong)
     with pytest.raises(DTypeError, match="int16"):
         eye(2, "plus_times", dtype="int16")
     assert eye(0).shape == (0, 0)

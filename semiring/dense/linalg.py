@@ -399,8 +399,8 @@ def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: Ar
            [inf,  0.]])
     """
     s = get(semiring)
-    if n < 0:
-        raise ValueError(f"eye: n must be at least 0, got {n}.")
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(f"eye: n must be an integer of at least 0, got {came(n)}.")
     requested, dtype = dtype, dtypes.resolve(s, dtype, where="eye")
     if requested is not None and dtypes.plain(requested) != dtype:
         raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {requested}.")

@@ -101,7 +101,8 @@ def take_in(source: Array, *, where: str) -> Taken:
     if hasattr(source, "tocsr") or hasattr(source, "tocoo"):
         raise DTypeError(
             f"{where}: a dense array is required, got {type(source).__name__}. "
-            "Absent entries need a value: apsp.closure and apsp.shortest_paths take sparse matrices as graphs."
+            "Absent entries need a value: say A.toarray() where that is 0; apsp.closure and apsp.shortest_paths take "
+            "sparse matrices as graphs."
         )
     try:
         array, made = _as_array(source, where)
