@@ -337,6 +337,16 @@ def test_sum_prod_and_outer():
         semiring.outer(3, [1])
 
 
+def test_frames_are_arrays():
+    pandas = pytest.importorskip("pandas")
+    X = np.arange(6.0).reshape(3, 2)
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    for axis in (0, 1):
+        assert semiring.prod(frame, axis=axis).tolist() == X.sum(axis=axis).tolist()
+        assert semiring.sum(frame, axis=axis).tolist() == X.min(axis=axis).tolist()
+    assert semiring.outer(frame["a"], frame["b"]).tolist() == np.add.outer(X[:, 0], X[:, 1]).tolist()
+
+
 def test_neither_opt_einsum_nor_torch_is_loaded_for_two_arrays():
     code = "import sys, numpy as np, semiring; semiring.einsum('ij,jk', np.eye(2), np.eye(2)); "
     code += "print({'torch', 'jax', 'opt_einsum'} & set(sys.modules))"

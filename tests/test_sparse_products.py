@@ -303,6 +303,14 @@ def test_masks_of_every_kind():
         semiring.matmul(A, A, complement=True)
 
 
+def test_the_way_out_of_truth_values_works():
+    A = sp.csr_array(np.eye(2, k=1, dtype=bool))
+    for call in (lambda A: semiring.matmul(A, A), lambda A: semiring.matmul(A, np.eye(2)), semiring.eliminate):
+        with pytest.raises(DTypeError, match=r"of a sparse A: A\.astype\(float\)"):
+            call(A)
+        call(A.astype(float))
+
+
 def test_out_must_fit():
     A = sp.csr_array(np.eye(3))
     out = sp.csr_array((3, 3))

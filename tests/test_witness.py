@@ -117,6 +117,9 @@ def test_what_is_refused():
         matmul(A, A, witness=True, accumulate=True, out=A)
     with pytest.raises(DTypeError, match=r"tuple \(C, K\), got ndarray"):
         matmul(A, A, witness=True, out=A)
+    C = np.zeros((2, 2), np.int32)
+    with pytest.raises(ShapeError, match="two arrays, one for C and one for K, got one for both"):
+        matmul(C, C, witness=True, out=(C, C))
     with pytest.raises(DTypeError, match="int32, got int64"):
         matmul(A, A, witness=True, out=(None, np.zeros((2, 2), np.int64)))
 
