@@ -138,6 +138,8 @@ def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarr
     elif hasattr(A, "tocoo"):
         require_square(A.shape, where=where, what="a sparse matrix")
         coo = checked_sparse(A, where=where).tocoo(copy=False)
+        if n is not None and n != A.shape[0]:
+            raise ShapeError(f"{where}: n must be that of the matrix, {A.shape[0]}, got {n}. Leave it out.")
         rows, cols, values, n = coo.row, coo.col, coo.data, A.shape[0]
     else:
         raise DTypeError(
