@@ -311,6 +311,14 @@ def test_the_way_out_of_truth_values_works():
         call(A.astype(float))
 
 
+def test_the_way_out_of_a_masked_mask_works():
+    A, mask = sp.csr_array(np.eye(2)), np.ma.masked_array([[True, True], [True, True]], np.eye(2, dtype=bool))
+    for B in (A, np.eye(2)):
+        with pytest.raises(DTypeError, match=r"mask: a plain array .* Fill it: mask\.filled\(False\)"):
+            semiring.matmul(A, B, mask=mask)
+        semiring.matmul(A, B, mask=mask.filled(False))
+
+
 def test_out_must_fit():
     A = sp.csr_array(np.eye(3))
     out = sp.csr_array((3, 3))

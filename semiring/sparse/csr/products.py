@@ -16,7 +16,7 @@ from ...algebra.saturation import holding, narrowed, widened
 from ...algebra.survey import survey
 from ...dense import product
 from ...host import memory
-from ...host.arrays import Taken, check_out, consistent
+from ...host.arrays import Taken, check_out, consistent, refuse_masked
 from ...host.arrays import take_in as take_dense
 from ...host.devices import is_plain, module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
@@ -200,6 +200,7 @@ def _require_shape(mask: Matrix, shape: tuple[int, ...], where: str) -> None:
 
 
 def _boolean(mask: Matrix, where: str) -> Matrix:
+    refuse_masked(mask, where=f"{where}: mask", way="mask.filled(False)")
     array = take_dense(mask, where=f"{where}: mask").array
     if array.dtype.kind != "b":
         raise DTypeError(f"{where}: a dense mask must be of truth values, got {array.dtype}. Pass mask != 0, say.")
