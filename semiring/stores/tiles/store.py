@@ -80,9 +80,9 @@ class TileStore:
         In `read` and `window`, if a tile is missing, truncated, damaged or foreign; if a closure in this store has not
         ended.
     ShapeError, DTypeError, DomainError, OSError
-        If shape or dtype of `out` or of a tile do not match; in `put`, if the window is not made of complete tiles, or
-        the store's dtype does not hold the entries; if they, the description in `annotate`, or the copy in `linked`
-        cannot be written.
+        In `read` and `window`, if `out` does not fit; in `write` and `put`, if shape or dtype do not match the tile,
+        the window is not made of complete tiles, or the dtype does not hold the entries; if these, the description in
+        `annotate`, or the copy in `linked` cannot be written.
     IndexError, ValueError
         For tiles or windows beyond the matrix; in `linked` to its own place.
 
