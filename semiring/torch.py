@@ -17,8 +17,8 @@ except ModuleNotFoundError as error:
 
 from .algebra.catalog import get
 from .algebra.records import Semiring
-from .host.errors import DTypeError, ShapeError
-from .host.types import Array
+from .host.errors import DomainError, ShapeError
+from .tensors.gradients.sequences import checked, ends_of, outside
 from .tensors.gradients.tensors import Tensors, chain, traced
 from .tensors.sums import einsum
 
@@ -76,7 +76,7 @@ def associative_scan(A: Tensor, semiring: str | Semiring = "log_plus", *, revers
         pairs = torch.stack((even[..., : odd.shape[-3], :, :], odd), -3).flatten(-4, -3)
         return torch.cat((pairs, even[..., odd.shape[-3] :, :, :]), -3)
 
-    found = scan(A) if steps else A
+    found = scan(A) if steps > 1 else einsum("...tij->...tij", A, semiring=s)
     return found.flip(-3) if reverse else found
 
 
@@ -123,7 +123,7 @@ def log_partition(
     >>> log_partition(torch.zeros(1, 3, 2), torch.zeros(2, 2)).exp().round()
     tensor([8.])
     """
-    unary, transitions, last = _checked(unary, transitions, lengths, "log_partition")
+    unary, transitions, last = checked(unary, transitions, final, lengths, "log_partition")
     x, shift = chain(unary, transitions, "log_plus")
     rows = torch.arange(len(x), device=x.device)
     end = x[rows, last] if final is None else _log_plus.times(x[rows, last], final.expand(len(x), -1).to(x.dtype))
@@ -210,14 +210,15 @@ def viterbi(
     >>> viterbi(torch.tensor([[[0.0, 1.0], [0.5, 0.0]]]), torch.zeros(2, 2))
     (tensor([1.5000]), tensor([[1, 0]]))
     """
-    unary, transitions, last = _checked(unary, transitions, lengths, "viterbi")
+    unary, transitions, last = checked(unary, transitions, final, lengths, "viterbi")
     count, steps, _ = unary.shape
     rows = torch.arange(count, device=unary.device)
     with torch.no_grad():
         x, _ = chain(unary, transitions, "max_plus")
         ends = x if final is None else x + final.reshape(-1, 1, x.shape[2]).to(x.dtype)
         paths = traced(transitions, x, last, ends[rows, last].argmax(1), "max_plus")
-    if not (torch.is_grad_enabled() and (unary.requires_grad or transitions.requires_grad)):
+    operands = unary, transitions, unary if final is None else final
+    if not (torch.is_grad_enabled() and any(X.requires_grad for X in operands)):
         return ends[rows, last].amax(1), paths
     states, inside = paths.clamp(min=0), paths >= 0
     along = unary.gather(2, states[..., None])[..., 0]
@@ -247,8 +248,8 @@ def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tens
 
     Raises
     ------
-    ShapeError
-        If shapes do not fit.
+    ShapeError, DomainError
+        If shapes do not fit; if an observation has no column of `emissions`.
 
     See Also
     --------
@@ -267,6 +268,11 @@ def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tens
     if observations.ndim != 2 or initial.ndim != 1 or emissions.ndim != 2 or len(initial) != len(emissions):
         came = ", ".join(str(tuple(X.shape)) for X in (observations, initial, emissions))
         raise ShapeError(f"hmm_scores: (B, T), (S,) and (S, V) are required, got {came}.")
+    if outside(observations, 0, emissions.shape[1] - 1):
+        raise DomainError(
+            f"hmm_scores: observations must be integers from 0 to {emissions.shape[1] - 1}, got others. Pad sequences "
+            "with any of these, as by observations.clamp(min=0), and pass their lengths on."
+        )
     unary = emissions.mT[observations]
     return torch.cat((unary[:, :1] + initial, unary[:, 1:]), 1)
 
@@ -293,8 +299,8 @@ def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, bl
 
     Raises
     ------
-    ShapeError
-        If shapes do not fit.
+    ShapeError, DomainError
+        If shapes or lengths do not fit; if a label is the blank, or beyond `log_probs`.
 
     See Also
     --------
@@ -320,7 +326,14 @@ def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, bl
     symbols[:, 1::2] = targets
     k = torch.arange(states, device=targets.device)
     inside = k <= 2 * target_lengths[:, None]
+    if outside(target_lengths, 0, targets.shape[1]):
+        raise ShapeError(f"ctc_scores: target_lengths must lie in 0 … {targets.shape[1]}, got {target_lengths!r}.")
     symbols = torch.where(inside, symbols, blank)
+    classes = log_probs.shape[2]
+    if outside(torch.where(inside & (k % 2 == 1) & (symbols == blank), -1, symbols), 0, classes - 1):
+        raise DomainError(
+            f"ctc_scores: labels must be integers from 0 to {classes - 1} other than the blank, {blank}, got others."
+        )
     unary = log_probs.gather(2, symbols[:, None].expand(-1, log_probs.shape[1], -1))
     none = torch.full((), -torch.inf, dtype=unary.dtype, device=unary.device)
     unary = torch.cat((torch.where(k < 2, unary[:, :1], none), unary[:, 1:]), 1)
@@ -352,7 +365,7 @@ def dtw(
     Raises
     ------
     ShapeError
-        If costs are not 3-D, or m or n is 0.
+        If costs are not 3-D, m or n is 0, or lengths are beyond these.
 
     See Also
     --------
@@ -371,9 +384,9 @@ def dtw(
     """
     if costs.ndim != 3 or not costs.shape[1] or not costs.shape[2]:
         raise ShapeError(f"dtw: costs must be (B, m, n), m and n at least 1, got shape {tuple(costs.shape)}.")
-    s = get(semiring)
+    s, costs = get(semiring), costs if costs.is_floating_point() else costs.double()
+    ends = ends_of(lengths, costs, 1, "dtw")
     inner = torch.nn.functional.pad(costs, (1, 0, 1, 0), value=s.zero)
-    ends = lengths or tuple(torch.full((len(costs),), k, device=costs.device) for k in costs.shape[1:])
     return _wavefront(inner, inner, inner, ends, s)
 
 
@@ -416,9 +429,10 @@ def edit_distance(
     """
     if a.ndim != 2 or b.ndim != 2 or len(a) != len(b):
         raise ShapeError(f"edit_distance: (B, m) and (B, n) are required, got {tuple(a.shape)} and {tuple(b.shape)}.")
-    differ = torch.nn.functional.pad((a[:, :, None] != b[:, None]) * substitution, (1, 0, 1, 0), value=torch.inf)
+    costs = (a[:, :, None] != b[:, None]) * float(substitution)
+    ends = ends_of(lengths, costs, 0, "edit_distance")
+    differ = torch.nn.functional.pad(costs, (1, 0, 1, 0), value=torch.inf)
     gap = torch.ones_like(differ)
-    ends = lengths or tuple(torch.full((len(a),), x.shape[1], device=a.device) for x in (a, b))
     return _wavefront(differ, gap, gap, ends, get("min_plus"))
 
 
@@ -444,26 +458,6 @@ def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring
         diagonals.append(last)
     at, rows = ends[0] + ends[1], torch.arange(count, device=both.device)
     return torch.stack(diagonals, 1)[rows, at, ends[0]]
-
-
-def _checked(unary: Tensor, transitions: Tensor, lengths: Array, where: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Scores in one dtype, and the last step of each sequence; ShapeError, DTypeError."""
-    halves = (torch.float16, torch.bfloat16)
-    unary, transitions = (X.float() if X.dtype in halves else X for X in (unary, transitions))
-    count, steps, states = unary.shape if unary.ndim == 3 else (0, 0, 0)
-    fits = ((states,) * 2, (count, states, states), (count, steps - 1, states, states))
-    if not (steps and states and tuple(transitions.shape) in fits):
-        raise ShapeError(
-            f"{where}: unary (B, T, S), T and S at least 1, and transitions (S, S), (B, S, S) or (B, T − 1, S, S) are "
-            f"required, got {tuple(unary.shape)} and {tuple(transitions.shape)}."
-        )
-    if unary.dtype != transitions.dtype or not unary.is_floating_point():
-        raise DTypeError(f"{where}: scores must be floats of one dtype, got {unary.dtype} and {transitions.dtype}.")
-    if lengths is None:
-        return unary, transitions, torch.full((count,), steps - 1, device=unary.device)
-    if tuple(lengths.shape) != (count,) or (count and not bool(((lengths > 0) & (lengths <= steps)).all())):
-        raise ShapeError(f"{where}: lengths must be {count} integers from 1 to {steps}, got {lengths!r}.")
-    return unary, transitions, lengths.to(unary.device) - 1
 
 
 _log_plus = Tensors(get("log_plus"), "one", None)

@@ -186,6 +186,29 @@ def test_what_is_no_index_of_a_matrix_is_refused():
         M[True, 0]
     with pytest.raises(ValueError, match="must be a copy"):
         np.asarray(M, copy=False)
+    for several in (lambda: M.indices([0, 1]), lambda: M.column([1]), lambda: M[:, [0, 1]]):
+        with pytest.raises(DTypeError, match=r"one (row|column) index is required, got list. Say m\[i\[:, None\], j\]"):
+            several()
+    assert M[np.arange(3)[:, None], [0, 1]].tolist() == np.eye(3, dtype=bool)[:, [0, 1]].tolist()
+    with pytest.raises(DTypeError, match="row index must be an integer"):
+        M.indices(slice(0, 1))
+
+
+def test_no_mask_is_lost():
+    M, mask = BitMatrix.eye(3), [False, True, False]
+    index, bits = np.ma.masked_array([0, 1, 2], mask), np.ma.masked_array([True] * 3, mask)
+    for call in (
+        lambda: M[index, 0],
+        lambda: M.rows(index),
+        lambda: BitMatrix.from_edges(index, [0, 1, 2], (3, 3)),
+        lambda: M @ bits,
+        lambda: M.set_diagonal(bits),
+        lambda: M.__setitem__(([0, 1, 2], [2, 1, 0]), bits),
+        lambda: M.to_bool(np.ma.masked_array(np.zeros((3, 3), bool))),
+    ):
+        with pytest.raises(DTypeError, match="plain array"):
+            call()
+    assert M == BitMatrix.eye(3)
 
 
 def test_slices_are_views_that_cut_columns_at_words():
@@ -405,6 +428,10 @@ def test_nothing_is_written_through_read_only_memory():
         lambda: ops.closure(frozen),
         lambda: ops.step(frozen, 3),
         lambda: A.to_bool(np.broadcast_to(np.zeros((), bool), (70, 70))),
+        lambda: frozen.__setitem__((0, 1), not frozen[0, 1]),
+        lambda: frozen.__setitem__((slice(None), slice(None)), ~A),
+        lambda: frozen.set_diagonal(~A.diagonal()),
+        lambda: frozen.__ior__(~A),
     ):
         with pytest.raises(ValueError, match="read-only"):
             write()
@@ -507,8 +534,15 @@ def test_errors_say_what_came_and_the_way_out():
         BitMatrix.from_edges([0, 1], [1], (3, 70))
     with pytest.raises(ShapeError, match="out must have shape"):
         A.to_bool(np.zeros((70, 3), bool))
+    with pytest.raises(DTypeError, match="plain array to write to, got list"):
+        A.to_bool([[True]])
+    with pytest.raises(DTypeError, match=r"sparse matrix is required, got ndarray of bool.*BitMatrix\.from_bool"):
+        BitMatrix.from_sparse(np.eye(2, dtype=bool))
     with pytest.raises(ShapeError, match="must not be negative"):
         BitMatrix.zeros((-1, 3))
+    for half in (lambda: BitMatrix.zeros((2.5, 3)), lambda: BitMatrix.eye(2.5)):
+        with pytest.raises(ShapeError, match=r"must be \(rows, columns\), got \(2\.5"):
+            half()
     with pytest.raises(ShapeError, match=r"set single bits"):
         A[0, :] = True
     with pytest.raises(MemoryNeeded, match=r"bits: .* must fit on cpu, got .* free"):

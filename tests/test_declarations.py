@@ -159,6 +159,10 @@ def test_an_operation_is_checked_when_it_is_declared(fields, message):
         ({"domain": (0, 10)}, "domain must hold zero and one"),
         ({"domain": "all"}, "domain must be two numbers"),
         ({"tolerance": -1}, "tolerance must be a number of at least 0"),
+        (
+            {"mul": _op(python=lambda a, b: a + b), "dtypes": ("float32", "int16")},
+            "of int16 32767 stands for inf, got 32768(.0)? at a = 1.*Declare mul=Op.*saturating=True.*leave int16 out",
+        ),
         ({"add": get("real").add, "zero": 0}, "⊕ must be idempotent, as idempotent=True says by default"),
         (
             {
@@ -181,6 +185,14 @@ def test_a_semiring_is_checked_when_it_is_declared(fields, message):
             **{"name": "mine", "add": tropical.add, "mul": tropical.mul, "zero": math.inf, "one": 0, "samples": (1.0,)}
             | fields
         )
+
+
+def test_integers_of_ones_own_lengths_saturate_as_declared():
+    """32767 + 5 is −32764 in int16, a shortest path through no edge, unless ⊗ declares that it saturates."""
+    options = {"add": get("min_plus").add, "zero": math.inf, "one": 0, "samples": (0, 1, 7), "dtypes": ("int16",)}
+    mine = Semiring("mine", mul=_op(python=lambda a, b: a + b, saturating=True), **options)
+    A = np.array([[32767, 5], [2, 32767]], np.int16)
+    assert semiring.matmul(A, A, mine).tolist() == [[7, 32767], [32767, 7]]
 
 
 def test_lists_and_arrays_of_samples_and_dtypes_are_as_good_as_tuples():

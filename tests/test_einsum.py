@@ -16,7 +16,17 @@ from processes import ROOT
 from scipy.sparse import csr_array
 
 import semiring
-from semiring import DomainError, DTypeError, MemoryNeeded, SemiringError, ShapeError, einsum, einsum_path, get
+from semiring import (
+    DeviceError,
+    DomainError,
+    DTypeError,
+    MemoryNeeded,
+    SemiringError,
+    ShapeError,
+    einsum,
+    einsum_path,
+    get,
+)
 from semiring.tensors.contraction import planned
 
 INF = np.inf
@@ -286,6 +296,11 @@ def test_what_else_is_refused(monkeypatch):
         einsum("ij->i", np.array([[0, np.nan]]))
     with pytest.raises(ValueError, match="ties must be"):
         einsum("i->", np.ones(2), ties="all")
+    for threads in (0, -1, 2.5, "2"):
+        with pytest.raises(DeviceError, match="threads must be a positive integer"):
+            einsum("ij->i", np.eye(2), threads=threads)
+    with pytest.raises(ShapeError, match=r"order must be a name that opt_einsum knows .*, got 'best'"):
+        einsum("i,i,i->i", *[np.ones(2)] * 3, order="best")
     with pytest.raises(MemoryNeeded, match=r"einsum: .*einsum_path"):
         einsum("i,j,k,l->ijkl", *[np.ones(30_000)] * 4, order=[(0, 1), (0, 1), (0, 1)])
     monkeypatch.setitem(sys.modules, "opt_einsum", None)
@@ -320,6 +335,16 @@ def test_sum_prod_and_outer():
         semiring.prod(A, axis=True)
     with pytest.raises(ShapeError, match=r"outer: both operands must be vectors, or arrays of them, got 3"):
         semiring.outer(3, [1])
+
+
+def test_frames_are_arrays():
+    pandas = pytest.importorskip("pandas")
+    X = np.arange(6.0).reshape(3, 2)
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    for axis in (0, 1):
+        assert semiring.prod(frame, axis=axis).tolist() == X.sum(axis=axis).tolist()
+        assert semiring.sum(frame, axis=axis).tolist() == X.min(axis=axis).tolist()
+    assert semiring.outer(frame["a"], frame["b"]).tolist() == np.add.outer(X[:, 0], X[:, 1]).tolist()
 
 
 def test_neither_opt_einsum_nor_torch_is_loaded_for_two_arrays():

@@ -7,7 +7,9 @@ import itertools
 import cases
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+import semiring
 from semiring import DeviceError, DomainError, DTypeError, ShapeError, eye, get, matmul, matvec, power
 from semiring.kernels.backend import cuda_available
 
@@ -146,6 +148,9 @@ def test_matvec_is_one_round_of_bellman_ford():
 def test_eye_of_a_bad_size_or_dtype():
     with pytest.raises(ValueError, match="-1"):
         eye(-1)
+    for wrong in (2.0, "2", None):
+        with pytest.raises(ValueError, match="n must be an integer of at least 0, got"):
+            eye(wrong)
     with pytest.raises(DTypeError, match="int16"):
         eye(2, "plus_times", dtype="int16")
     assert eye(0).shape == (0, 0)
@@ -233,3 +238,30 @@ def test_products_elsewhere_come_back(home):
 def test_shapes_of_a_product_with_vectors_are_told():
     with pytest.raises(ShapeError, match=r"got A \(2, 3\) and x \(4,\)"):
         matvec(np.zeros((2, 3)), np.zeros(4))
+
+
+def test_threads_are_checked_though_no_product_asks_for_them():
+    for A in (np.eye(2), sp.csr_array(np.eye(2))):
+        for k in (0, 1, 2):
+            with pytest.raises(DeviceError, match="threads must be a positive integer, got 0"):
+                power(A, k, threads=0)
+
+
+def test_masks_of_rows_and_of_indices_are_not_lost():
+    row = np.ma.masked_array([1.0, 2.0], [False, True])
+    for call in (matmul, lambda A, _: power(A, 2), lambda A, _: semiring.sum(A, axis=1), semiring.outer):
+        with pytest.raises(DTypeError, match=r"masked ones. Fill them: numpy.ma.stack\(A\).astype\(float\)"):
+            call([row, row], [row, row])
+    assert matmul(np.ma.stack([row, row]).astype(float).filled(np.inf), [3, 4]).tolist() == [4, 4]
+    index = np.ma.masked_array([0, 1], [False, True])
+    E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+    for call in (
+        lambda: E.entries(index, 2),
+        lambda: E.hub_labels().entries(index, 2),
+        lambda: E.update([1, 2], arcs=index),
+        lambda: semiring.Elimination.from_arrays(index, [1, 2], [5, 7], 3),
+    ):
+        with pytest.raises(DTypeError, match=r"masked one. Fill it: \w+ = x.compressed\(\)"):
+            call()
+    with pytest.raises(ShapeError, match=r"must be an integer in 0 … 2³¹ − 2, got 3\.5"):
+        semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3.5)

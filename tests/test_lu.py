@@ -57,6 +57,15 @@ def test_a_vanishing_pivot_is_named(n):
         lu(np.array([[0.0, 1.0], [1.0, 0.0]]))
 
 
+def test_integers_that_floats_would_round_are_refused():
+    with pytest.raises(
+        DTypeError, match=r"lu: float64 must hold every integer exactly, got 9007199254740993 at \(0, 0\)"
+    ):
+        lu([[2**53 + 1, 1], [1, 2]])
+    assert lu(np.array([[4, 2], [2, 3]], np.int16))[1].tolist() == [[4, 2], [0, 2]]
+    assert lu(np.eye(2, dtype=np.float16))[0].dtype == np.float32
+
+
 def test_what_is_no_real_square_matrix():
     with pytest.raises(ShapeError, match=r"\(2, 3\)"):
         lu(np.zeros((2, 3)))

@@ -11,6 +11,7 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 import apsp
+import semiring
 from apsp import Graph, plan, shortest_paths
 from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError, get
 from semiring.algebra import dtypes
@@ -236,7 +237,7 @@ def test_what_is_refused():
         Searches(arcs, n=3, weights=weights[:1])
     with pytest.raises(DTypeError, match="int16 must hold the heaviest arc out of each vertex together"):
         Searches(arcs, n=3, weights=np.array([30000, 30000], np.int16))
-    with pytest.raises(DomainError, match="got NaN"):
+    with pytest.raises(DomainError, match="got nan"):
         next(Searches(arcs, n=3, weights=weights).rows(limit=float("nan")))
     with pytest.raises(VertexError, match="0 … 2, got 3"):
         Searches(arcs, n=3, weights=weights).row(3)
@@ -324,3 +325,23 @@ def test_searches_are_tried_where_they_are_a_small_part(monkeypatch, sources, tr
     p = plan(graph, sources=sources and range(sources), engine="searches")
     assert asked == [4] * tried
     assert p.considered[0].seconds > 0
+
+
+def test_options_that_contradict_the_matrix_are_refused():
+    A = scipy.sparse.csr_array(([-1.0, -1.0], ([0, 1], [1, 2])), shape=(3, 3))
+    for make in (
+        lambda: Searches(A, n=7),
+        lambda: semiring.sparse.Hops(A, 7),
+        lambda: semiring.sparse.analyse(A, 7),
+    ):
+        with pytest.raises(ShapeError, match="n must be that of the matrix, 3, got 7"):
+            make()
+    with pytest.raises(ShapeError, match="an Analysis has its order, got order='natural'"):
+        semiring.eliminate(semiring.sparse.analyse(A), weights=[1, 1], order="natural")
+    for wrong in ([0.0, 0.0, 0.0], [np.nan] * 3, [0.0, -1.0, -1.5]):
+        with pytest.raises(DomainError, match="potentials must leave no length below 0, got"):
+            Searches(A, potentials=np.array(wrong))
+    assert Searches(A, potentials=np.array([0.0, -1.0, -2.0])).row(0).tolist() == [0, -1, -2]
+    for limit in ("1", np.nan):
+        with pytest.raises(DomainError, match="limit must be a number, got"):
+            Searches(A).row(0, limit=limit)

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import semiring
-from semiring import DomainError, DTypeError, MemoryNeeded, Op, Semiring, ShapeError
+from semiring import DeviceError, DomainError, DTypeError, MemoryNeeded, Op, Semiring, ShapeError
 from semiring.kernels.cpu.csr import backend
 from semiring.sparse.csr.matrix import take_in
 
@@ -303,6 +303,22 @@ def test_masks_of_every_kind():
         semiring.matmul(A, A, complement=True)
 
 
+def test_the_way_out_of_truth_values_works():
+    A = sp.csr_array(np.eye(2, k=1, dtype=bool))
+    for call in (lambda A: semiring.matmul(A, A), lambda A: semiring.matmul(A, np.eye(2)), semiring.eliminate):
+        with pytest.raises(DTypeError, match=r"of a sparse A: A\.astype\(float\)"):
+            call(A)
+        call(A.astype(float))
+
+
+def test_the_way_out_of_a_masked_mask_works():
+    A, mask = sp.csr_array(np.eye(2)), np.ma.masked_array([[True, True], [True, True]], np.eye(2, dtype=bool))
+    for B in (A, np.eye(2)):
+        with pytest.raises(DTypeError, match=r"mask: a plain array .* Fill it: mask\.filled\(False\)"):
+            semiring.matmul(A, B, mask=mask)
+        semiring.matmul(A, B, mask=mask.filled(False))
+
+
 def test_out_must_fit():
     A = sp.csr_array(np.eye(3))
     out = sp.csr_array((3, 3))
@@ -504,6 +520,22 @@ def test_einsum_of_sparse_operands(case):
         cases.same(case, filled(found) if sp.issparse(found) else np.asarray(found), expected)
 
 
+def test_einsum_of_sparse_operands_sums_over_axes_of_size_one():
+    row, B = sp.csr_array([[0.0, 2.0, 5.0]]), sp.csr_array(np.arange(6.0).reshape(3, 2))
+    twice = sp.coo_array(([7.0, 4.0], ([0, 0], [0, 0])), shape=(1, 1))
+    for subscripts, operands, expected in (
+        ("ij->j", (row,), [np.inf, 2, 5]),
+        ("ji->j", (sp.csr_array(row.T),), [np.inf, 2, 5]),
+        ("ij->i", (row,), [2]),
+        ("ij->", (row,), 2),
+        ("ij->", (twice,), 4),
+        ("ij,jk->k", (row, B), [2 + 2, 2 + 3]),
+        ("ij,jk->", (row, B), 4),
+    ):
+        found = semiring.einsum(subscripts, *operands)
+        np.testing.assert_array_equal(found, expected, err_msg=subscripts)
+
+
 def test_einsum_looks_at_operands_that_no_product_takes():
     A, nan = sp.csr_array([[1.0, 0.0], [2.0, 3.0]]), sp.csr_array([[np.nan, 0.0], [2.0, 3.0]])
     for subscripts, operands in (("ij,k->", (A, [np.nan, 1])), ("ij,k->k", (A, [np.nan, 1])), ("ij->ji", (nan,))):
@@ -557,3 +589,30 @@ def test_a_product_with_a_vector_looks_at_the_matrix(index, kind):
         semiring.matmul(M, np.where(x == x[3], math.nan, x).astype(kind), "min_plus")
     with pytest.raises(ShapeError, match="inner sizes"):
         semiring.matmul(M, x[:-1], "min_plus")
+
+
+def test_options_of_a_product_with_a_vector_are_never_passed_over():
+    A, x = sp.csr_array(np.eye(3)), np.ones(3)
+    for options, error, words in (
+        ({"complement": True}, ShapeError, "must have a mask"),
+        ({"accumulate": True}, ShapeError, "array to add to"),
+        ({"device": "gpu"}, DeviceError, "one of cpu, cuda, got 'gpu'"),
+        ({"ties": "all"}, ValueError, "ties must be 'one' or 'shared', got 'all'"),
+    ):
+        for B in (x, np.eye(3), A):
+            with pytest.raises(error, match=words):
+                semiring.matmul(A, B, **options)
+    with pytest.raises(ShapeError, match="must have a mask"):
+        semiring.matvec(A, x, complement=True)
+
+
+def test_matvec_of_a_sparse_matrix_takes_one_vector():
+    """Of dense arrays, (batch, n) is a batch of vectors, which the columns of a product would be taken for."""
+    A = sp.csr_array([[1.0, 2.0], [0.0, 3.0]])
+    X, column = A.toarray(), sp.csr_array([[1.0], [2.0]])
+    for left, right in ((A, X), (A, A), (X, A), (X[0], A), (A, X[0, 0]), (A, sp.coo_array(X[0]))):
+        with pytest.raises(ShapeError, match=r"one vector \(n,\), or a sparse matrix \(n, 1\)"):
+            semiring.matvec(left, right)
+    assert semiring.matvec(A, [1, 2]).tolist() == [2, 5]
+    assert semiring.matvec(X, column).tolist() == [[2], [1]]
+    assert semiring.matvec(A, column).toarray().tolist() == [[2], [5]]

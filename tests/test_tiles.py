@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from apsp.io.graph.ondisk import OnDisk
+from semiring.dense.bits import BitMatrix
 from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, TileError
 from semiring.stores.files import claimed
-from semiring.stores.tiles import TileStore
+from semiring.stores.tiles import StoredBits, TileStore
 
 
 @pytest.fixture
@@ -265,6 +266,74 @@ def test_no_entry_is_put_that_its_dtype_cannot_hold(store):
             store.put(window)
     with pytest.raises(ShapeError, match="complete tiles"):
         store.put(np.zeros((3, 2)), -3)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "entry", "error", "words"),
+    [
+        ("float32", 1e300, DomainError, "must be numbers of float32, got 1e\\+300"),
+        ("bool", 2.0, DomainError, "must be truth values of bool, got 2.0"),
+        ("bool", np.nan, DomainError, "must be truth values of bool, got nan"),
+        ("float64", 1j, DTypeError, "numbers that float64 holds, got complex128"),
+        ("float64", "3", DTypeError, "numbers that float64 holds, got <U1"),
+        ("float64", np.datetime64("2026-01-01"), DTypeError, "numbers that float64 holds, got datetime64"),
+        ("float64", None, DTypeError, "numbers that float64 holds, got object"),
+        ("float64", np.ma.masked, DTypeError, "plain array is required, got a masked one"),
+    ],
+)
+def test_what_would_become_another_number_is_refused(tmp_path, dtype, entry, error, words):
+    store = TileStore.create(tmp_path / "tiles", (1, 2), dtype)
+    entries = np.ma.array([[1.0, 1.0]], mask=[[True, False]]) if entry is np.ma.masked else np.array([[entry, entry]])
+    with pytest.raises(error, match=words):
+        store.put(entries)
+    if entry is np.ma.masked:
+        with pytest.raises(error, match=words):
+            store.write(0, 0, entries)
+    store.put(np.array([[1, 0]]))
+    assert store[:].tolist() == [[1, 0]]
+
+
+def test_what_is_read_into_must_be_of_its_shape_and_dtype(store):
+    for shape, dtype, words in (((2, 2), "int32", "shape"), ((9, 9), "int32", "shape"), ((7, 5), "float64", "dtype")):
+        with pytest.raises((ShapeError, DTypeError), match=f"out must have {words}"):
+            store.window(slice(0, 7), slice(0, 5), np.zeros(shape, dtype))
+    for shape, dtype in (((1, 2), "int32"), ((3, 2), "int64")):
+        with pytest.raises((ShapeError, DTypeError), match="out must have"):
+            store.read(0, 0, np.zeros(shape, dtype))
+    turned = np.zeros((5, 7), np.int32).T[:, ::-1]
+    assert store.window(slice(0, 7), slice(0, 5), turned) is turned
+    assert turned.tolist() == np.arange(35).reshape(7, 5).tolist()
+
+
+def test_what_is_no_layout_is_refused_at_once_and_leaves_the_store_that_is_there(store):
+    for shape, block in (((2.5, 2), 1), ((2, 2), 1.5), ((2, 2), (1, 1, 7)), (2, 1), ((2, 2, 2), 1), ((2, -1), 1)):
+        with pytest.raises(ShapeError, match="tiles of 1 × 1 or more"):
+            TileStore.create(store.path, shape, "int32", block=block)
+    with pytest.raises(ShapeError, match=r"at most 134,217,728 tiles are required, got .* Take a larger block"):
+        TileStore.create(store.path, (10**9, 10**9), "int32", block=1)
+    with pytest.raises(TypeError, match="JSON"):
+        TileStore.create(store.path, (2, 2), "int32", attributes={"one": {1}})
+    assert TileStore(store.path)[6, 4] == 34
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5, 4), (6, 4), (7, 1)])
+def test_the_bytes_of_a_store_are_those_of_its_files(tmp_path, shape):
+    store = TileStore.create(tmp_path / "tiles", shape, "int16", block=(3, 2))
+    store.put(np.zeros(shape))
+    assert store.layout.nbytes() == sum(path.stat().st_size for path in store.path.glob("*.tile"))
+
+
+def test_stored_bits_have_the_indices_of_a_bit_matrix(tmp_path):
+    stored, bits = StoredBits.create(tmp_path / "bits", (3, 70)), BitMatrix.from_edges([0, 2], [1, 69], (3, 70))
+    stored.put(slice(0, 70), bits)
+    assert [stored[-1, -1], *stored[[0, 2], [1, 69]]] == [True] * 3
+    assert stored.column(-1).tolist() == [False, False, True]
+    for matrix in (stored, bits):
+        for beyond in (lambda m: m[0, 70], lambda m: m[[0, 3], 1], lambda m: m.column(127)):
+            with pytest.raises(IndexError, match="must lie in"):
+                beyond(matrix)
+        with pytest.raises(DTypeError, match="must be an integer"):
+            matrix[1.5, 0]
 
 
 @pytest.mark.parametrize("beyond", [(0, 8), (-1, 2), (8, 9), (2, 1)])

@@ -263,6 +263,54 @@ def test_what_is_refused():
             chains.marginals(unary, M, lengths=lengths)
 
 
+def test_lengths_and_labels_beyond_what_is_there_are_refused():
+    costs, words = torch.rand(2, 3, 2), (torch.ones(2, 3, dtype=torch.int64), torch.ones(2, 2, dtype=torch.int64))
+    for ends in (([0, 3], [2, 2]), ([4, 1], [1, 1]), ([1, 1], [4, 1]), ([1], [1]), ([1.0, 2.0], [1, 1]), ([3, 3],)):
+        with pytest.raises(ShapeError, match=r"dtw: lengths must be two of 2 integers from 1 to \[3, 2\]"):
+            chains.dtw(costs, lengths=tuple(map(torch.tensor, ends)))
+    with pytest.raises(ShapeError, match="edit_distance: lengths must be two of 2 integers from 0"):
+        chains.edit_distance(*words, lengths=(torch.tensor([-1, 3]), torch.tensor([2, 2])))
+    probabilities, lengths = torch.rand(2, 5, 4).log_softmax(-1), torch.tensor([2, 2])
+    for several in (torch.tensor([3, 2]), torch.tensor([-1, 2])):
+        with pytest.raises(ShapeError, match="target_lengths must lie in 0 … 2"):
+            chains.ctc_scores(probabilities, words[1], several)
+    for label in (0, 4, -1):
+        targets = torch.tensor([[1, label], [3, 3]])
+        with pytest.raises(DomainError, match="labels must be integers from 0 to 3 other than the blank, 0"):
+            chains.ctc_scores(probabilities, targets, lengths)
+        chains.ctc_scores(probabilities, targets, torch.tensor([1, 2]))  # beyond the target it is ignored
+    emissions = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for symbols in ([[-1, 0]], [[2, 0]], [[1.0, 0.0]], [[True, False]]):
+        with pytest.raises(DomainError, match=r"integers from 0 to 1.*observations.clamp\(min=0\)"):
+            chains.hmm_scores(torch.tensor(symbols), torch.zeros(2), emissions)
+
+
+def test_what_comes_otherwise_is_taken_or_refused():
+    unary, M = scores(2, 4, 3)
+    final = torch.zeros(3, dtype=unary.dtype, requires_grad=True)
+    total, paths = chains.viterbi(unary, M, final=final)
+    total.sum().backward()
+    assert final.grad.tolist() == torch.bincount(paths[:, -1], minlength=3).tolist()
+    for wrong in (torch.zeros(3, 1), torch.zeros(4, 3), torch.tensor(0.0)):
+        for call in (chains.viterbi, chains.log_partition, chains.marginals):
+            with pytest.raises(ShapeError, match=r"final must be \(S,\) or \(B, S\), \(2, 3\), got"):
+                call(unary, M, final=wrong)
+    with pytest.raises(DTypeError, match="tensors are required, got ndarray"):
+        chains.viterbi(unary.numpy(), M.numpy())
+    assert chains.log_partition(unary, M, lengths=[4, 2]).equal(
+        chains.log_partition(unary, M, lengths=torch.tensor([4, 2]))
+    )
+    with pytest.raises(ShapeError, match="lengths must be 2 integers"):
+        chains.log_partition(unary, M, lengths=torch.tensor([4.0, 2.0]))
+    words = torch.tensor([[1, 2, 3]]), torch.tensor([[1, 5, 3]])
+    assert [chains.edit_distance(*words, substitution=k).item() for k in (1, 2, 0.5)] == [1, 2, 0.5]
+    assert chains.dtw(torch.ones(1, 2, 2, dtype=torch.int64)).item() == 2
+    one = chains.associative_scan(torch.tensor([[[2.0]]]).half(), "min_plus")
+    assert (one.dtype, one.tolist()) == (torch.float32, [[[2.0]]])
+    with pytest.raises(DomainError, match="got nan"):
+        chains.associative_scan(torch.tensor([[[torch.nan]]]), "min_plus")
+
+
 def test_learned_costs(monkeypatch, capsys):
     """The example, with fewer streets: guesses come nearer to what is hidden."""
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")

@@ -89,6 +89,12 @@ def test_batches_broadcast():
     assert (c, k) == ((A[0, 0, 0] + B[0, :, 0]).min(), (A[0, 0, 0] + B[0, :, 0]).argmin())
 
 
+def test_two_vectors_of_truth_values():
+    x, y = np.array([True, False, True]), np.array([False, True, True])
+    C, K = matmul(x, y, "boolean", witness=True)
+    assert (C.shape, C.dtype, bool(C), int(K)) == ((), np.dtype(bool), True, 2)
+
+
 def test_sums_at_the_ends_of_a_dtype():
     """Those beyond an end saturate: the first of them is the witness below, above there is no sum."""
     low, high = -32768, 32767
@@ -111,6 +117,9 @@ def test_what_is_refused():
         matmul(A, A, witness=True, accumulate=True, out=A)
     with pytest.raises(DTypeError, match=r"tuple \(C, K\), got ndarray"):
         matmul(A, A, witness=True, out=A)
+    C = np.zeros((2, 2), np.int32)
+    with pytest.raises(ShapeError, match="two arrays, one for C and one for K, got one for both"):
+        matmul(C, C, witness=True, out=(C, C))
     with pytest.raises(DTypeError, match="int32, got int64"):
         matmul(A, A, witness=True, out=(None, np.zeros((2, 2), np.int64)))
 

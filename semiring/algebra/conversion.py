@@ -26,6 +26,9 @@ def from_sequence(source: Array, *, where: str) -> np.ndarray:
 
     Raises ShapeError for ragged rows, DTypeError for numbers that do not fit; see `exact`.
     """
+    if isinstance(source, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in source):
+        way = "numpy.ma.stack(A).astype(float).filled(numpy.inf)"
+        raise DTypeError(f"{where}: plain rows are required, got masked ones. Fill them: {way}.")
     try:
         array = np.asarray(source)
     except OverflowError:

@@ -55,6 +55,21 @@ def require_idempotent(semiring: Semiring, where: str) -> None:
             )
 
 
+def require_absorbing(semiring: Semiring, where: str) -> None:
+    """Require 0 ⊗ a = 0 where the end of an integer dtype stands for an infinite 0: a sum would wrap."""
+    records = () if semiring.mul.saturating else [SCALARS[np.dtype(name)] for name in semiring.dtypes]
+    for record, a in product(records, (semiring.one, *semiring.samples)):
+        zero, value = (record.infinities.get(x, x) for x in (semiring.zero, a))
+        if zero == semiring.zero or not record.holds(value):
+            continue
+        for found in (semiring.mul.python(zero, value), semiring.mul.python(value, zero)):
+            if found != zero:
+                raise AlgebraError(
+                    f"{where}: 0 ⊗ a must be 0, and of {record.name} {zero} stands for {semiring.zero}, got {found!r} "
+                    f"at a = {value!r}. Declare mul=Op(…, saturating=True), or leave {record.name} out of dtypes."
+                )
+
+
 def require_function(function: Any, operands: int, what: str) -> None:
     """Require a Python function of that many operands: numba compiles no other."""
     if not inspect.isfunction(function):

@@ -147,7 +147,7 @@ def resolve(semiring: Semiring, dtype: DType, natural: Any = None, *, where: str
                 return candidate
     hint = "Convert the array first"
     if native.kind == "b":
-        hint = f"Say what True and False weigh, for instance {_weighed(semiring)}"
+        hint = f"Say what True and False weigh, for instance {_weighed(semiring)}; of a sparse A: A.astype(float)"
     elif allowed == (np.dtype(bool),):
         hint = "Say which entries are edges, for instance A < np.inf or A != 0"
     raise DTypeError(f"{where}: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {requested}. {hint}.")

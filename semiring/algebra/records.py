@@ -21,6 +21,7 @@ from ..host.types import Function, Scalar, Values
 from . import pickling
 from .declarations import (
     as_tuple,
+    require_absorbing,
     require_as_declared,
     require_compilable,
     require_expression,
@@ -285,6 +286,7 @@ class Semiring:
         for field_name, op in (("add", self.add), ("mul", self.mul)):
             require_compilable(op.python, 2, self.dtypes, f"{where}: {field_name}.python")
             require_as_declared(op, (*self.samples, self.zero, self.one), self.tolerance, f"{where}: {field_name}")
+        require_absorbing(self, where)
         if self.idempotent:
             require_idempotent(self, where)
         if self.star is not None:

@@ -7,6 +7,7 @@ CuPy words by `semiring.kernels.cuda.bits.words`, imported on first use.
 
 from __future__ import annotations
 
+import operator
 import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from ..host.signals import load
 from ..host.types import Array, DType
 from ..stores.archives import load_arrays
 from ..stores.files import writing
-from .packed import WORD, Packed, described, indices_of, pair_of, words_of
+from .packed import WORD, Packed, described, indices_of, one_index, pair_of, words_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -201,6 +202,10 @@ class BitMatrix(Packed):
         >>> BitMatrix.from_sparse(scipy.sparse.coo_array(([1], ([0], [1])), shape=(2, 2))).counts()
         1
         """
+        if not hasattr(matrix, "tocoo"):
+            raise DTypeError(
+                f"BitMatrix.from_sparse: a sparse matrix is required, got {described(matrix)}. Use BitMatrix.from_bool."
+            )
         coo = checked_sparse(matrix, where="BitMatrix").tocoo()
         nonzero = coo.data != 0
         return cls.from_edges(coo.row[nonzero], coo.col[nonzero], coo.shape)
@@ -324,7 +329,7 @@ class BitMatrix(Packed):
         >>> m.indices(1)
         array([2])
         """
-        return self.rows(i).nonzero()[0]
+        return self.rows(one_index(i, self.shape[0], "row")).nonzero()[0]
 
     def counts(self, axis: int | None = None) -> Array:
         """Number of set bits: an int in all, int64 arrays by column (`axis=0`) or by row (`axis=1`).
@@ -363,6 +368,7 @@ class BitMatrix(Packed):
         return C
 
     def _matvec(self, x: Array) -> Array:
+        refuse_masked(x, where="BitMatrix: @", way="x.filled(False)")
         x = x if hasattr(x, "__cuda_array_interface__") else np.asarray(x)
         if x.dtype != np.dtype(bool) or x.shape != self.shape[1:]:
             raise ShapeError(
@@ -432,7 +438,7 @@ class BitMatrix(Packed):
 
 def _shape(shape: Any, where: str) -> tuple[int, int]:
     try:
-        m, n = (int(x) for x in shape)
+        m, n = map(operator.index, shape)
     except (TypeError, ValueError):
         raise ShapeError(f"{where}: shape must be (rows, columns), got {shape!r}.") from None
     if m < 0 or n < 0:
@@ -442,6 +448,7 @@ def _shape(shape: Any, where: str) -> tuple[int, int]:
 
 def _index_list(source: Array, name: str) -> np.ndarray:
     """1-D integers as contiguous int64."""
+    refuse_masked(source, where=f"BitMatrix.from_edges: {name}", way="A.compressed()")
     index = np.asarray(source)
     if index.size == 0:
         return np.zeros(0, np.int64)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..algebra.catalog import plus_times
+from ..algebra.conversion import conform
 from ..host.arrays import require_square, take_in
 from ..host.devices import diagonal, module, on_device
 from ..host.errors import AlgebraError, DTypeError
@@ -62,9 +64,10 @@ def lu(A: Array) -> tuple[Array, Array]:
     require_square(array.shape, where="lu")
     if array.dtype.kind == "b":
         raise DTypeError("lu: A must hold real numbers, got bool.")
-    dtype = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
     xp = module(array)
     with on_device(array):
+        array = conform(array, plus_times, None if array.dtype.kind == "f" else "float64", where="lu")
+        dtype = array.dtype
         if xp is np:
             F = xp.array(array, dtype=dtype, order="C")
             _factor(F, 0)

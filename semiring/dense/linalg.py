@@ -14,12 +14,13 @@ from ..algebra.records import Semiring
 from ..algebra.saturation import holding, narrowed, widened
 from ..algebra.survey import survey
 from ..host import memory
-from ..host.arrays import in_kind_of, output_of, require_square, take_in
+from ..host.arrays import in_kind_of, output_of, require_square, take_in, with_axes
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import came
 from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
 from ..kernels.backend import device_of
+from ..kernels.cpu.processors import threads_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
 from ..sparse.csr.products import powered as sparse_power
@@ -155,6 +156,8 @@ def matmul(
         product = small.multiplied(A, B, semiring)
         if product is not None:
             return product
+    if ties not in TIES:
+        raise ties_error(ties, "matmul")
     if witness and (accumulate or mask is not None or is_sparse(A) or is_sparse(B)):
         raise ShapeError(
             "matmul: witness=True is of dense operands, without accumulate and mask, got others. Leave one of them out."
@@ -178,8 +181,6 @@ def matmul(
             from ..tensors.gradients.tracers import matmul as differentiable
         others = {"out": out, "accumulate": accumulate, "dtype": dtype, "device": device}
         return differentiable(A, B, semiring, ties, threads, **others)
-    if ties not in TIES:
-        raise ties_error(ties, "matmul")
     s = get(semiring)
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
@@ -252,6 +253,12 @@ def matvec(
     """
     s = get(semiring)
     if is_sparse(A) or is_sparse(x):
+        A, x = (X if is_sparse(X) else with_axes(X, where="matvec") for X in (A, x))
+        if A.ndim != 2 or (x.shape[1:] != (1,) if is_sparse(x) else x.ndim != 1):
+            raise ShapeError(
+                "matvec: where one is sparse, a matrix (m, n) and one vector (n,), or a sparse matrix (n, 1), are "
+                f"required, got A {tuple(A.shape)} and x {tuple(x.shape)}. Use matmul for products of matrices."
+            )
         options = {"mask": mask, "complement": complement, "dtype": dtype, "device": device, "threads": threads}
         return sparse_product(A, x, s, out, where="matvec", **options)
     if mask is not None or complement:
@@ -329,6 +336,8 @@ def power(
     require_square(shape, where="power")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {came(k)}.")
+    if threads is not None:
+        threads_of(threads, "power")  # A¹ asks for none
     if taken is None:
         return sparse_power(A, int(k), s, dtype, device, threads)
     with on_device(taken.array):
@@ -390,8 +399,8 @@ def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: Ar
            [inf,  0.]])
     """
     s = get(semiring)
-    if n < 0:
-        raise ValueError(f"eye: n must be at least 0, got {n}.")
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(f"eye: n must be an integer of at least 0, got {came(n)}.")
     requested, dtype = dtype, dtypes.resolve(s, dtype, where="eye")
     if requested is not None and dtypes.plain(requested) != dtype:
         raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {requested}.")

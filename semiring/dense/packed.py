@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..host import memory
+from ..host.arrays import refuse_masked
 from ..host.errors import DTypeError, ShapeError
 from ..host.types import Array
 
@@ -63,6 +64,9 @@ class Packed:
             return
         if isinstance(rows, slice) or isinstance(cols, slice):
             raise ShapeError("BitMatrix: set single bits m[i, j], arrays of them, or blocks m[a:b, c:d] = BitMatrix.")
+        if self._on_cpu and not self.words.flags.writeable:  # which `ufunc.at` does not ask
+            raise ValueError("BitMatrix: words must be writeable to set bits, got read-only ones. Take m.copy() first.")
+        refuse_masked(value, where="BitMatrix", way="values.filled(False)")
         i, j = indices_of(rows, self.shape[0], "row"), indices_of(cols, self.shape[1], "column")
         i, j, on = (x.ravel() for x in np.broadcast_arrays(i, j, np.asarray(value, dtype=bool)))
         if on.any() and not on.all():  # of a bit that is set several times, the last counts
@@ -94,7 +98,7 @@ class Packed:
         >>> m.column(2)
         array([False,  True, False])
         """
-        j = int(indices_of(j, self.shape[1], "column"))
+        j = one_index(j, self.shape[1], "column")
         return (self.words[:, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
 
     def diagonal(self) -> Array:
@@ -129,6 +133,7 @@ class Packed:
         xp = self._xp
         k = xp.arange(min(self.shape))
         bit = np.uint64(1) << (k & 63).astype(WORD)
+        refuse_masked(value, where="BitMatrix", way="value.filled(False)")
         on = xp.broadcast_to(xp.asarray(value, dtype=bool), k.shape)
         cleared = self.words[k, k >> 6] & ~bit  # one word a row: no duplicate indices
         self.words[k, k >> 6] = xp.where(on, cleared | bit, cleared)
@@ -229,6 +234,7 @@ def pair_of(key: Any) -> tuple[Array, Array]:
 
 def indices_of(index: Array, size: int, name: str) -> Array:
     """Index or array of indices, checked; negative ones count from the end."""
+    refuse_masked(index, where=f"BitMatrix: a {name} index", way="index.compressed()")
     array = np.asarray(index.get() if hasattr(index, "__cuda_array_interface__") else index)
     if array.dtype.kind not in "iu" and array.size:
         raise DTypeError(f"BitMatrix: a {name} index must be an integer or an array of them, got {described(index)}.")
@@ -237,6 +243,14 @@ def indices_of(index: Array, size: int, name: str) -> Array:
         wrong = array[(array < -size) | (array >= size)].flat[0] if array.ndim else array
         raise IndexError(f"BitMatrix: a {name} must lie in 0 … {size - 1}, got {int(wrong)}.")
     return np.where(array < 0, array + size, array)
+
+
+def one_index(index: Array, size: int, name: str) -> int:
+    """A single index, checked; DTypeError for arrays and slices."""
+    array = indices_of(index, size, name)
+    if array.ndim:
+        raise DTypeError(f"BitMatrix: one {name} index is required, got {described(index)}. Say m[i[:, None], j].")
+    return int(array)
 
 
 def described(thing: object) -> str:

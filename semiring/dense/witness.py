@@ -13,6 +13,7 @@ from ..algebra.shifting import shift_of
 from ..algebra.survey import Survey, fast, surveys
 from ..host import memory
 from ..host.devices import module, to_device
+from ..host.errors import ShapeError
 from ..host.types import Array, DType
 from ..kernels.backend import bind, device_of
 from .product import as_matrices, check_result, common, each, product_shape
@@ -27,6 +28,8 @@ def multiplied(
 ) -> tuple[Array, Array]:  # fmt: skip
     """`matmul(…, witness=True)` of NumPy or CuPy arrays, each result into `out` or new memory."""
     require_selection(s, where="matmul: witness=True")
+    if out[0] is not None and out[0] is out[1]:
+        raise ShapeError("matmul: out must be two arrays, one for C and one for K, got one for both.")
     shape = product_shape(A, B)
     A, B = common((A, B), s, dtype, where="matmul")
     for array, kind in zip(out, (A.dtype, INDEX), strict=True):
@@ -49,7 +52,7 @@ def _product(
         numbers, absent = [X.astype(np.int16) for X in (A, B)], np.int16(np.iinfo(np.int16).min)
         left, right = (X + (np.int16(1) - X) * absent for X in numbers)
         C, K = _product(left, right, shape, max_min, device, threads)
-        return C > 0, K
+        return module(C).asarray(C > 0), K
     looks = surveys((A, B), s, where="matmul")()
     left, right, (C, K) = as_matrices(A, B, shape, device, A.dtype, INDEX)
     nonnegative = all(fast(x, s, A.dtype, 2) for x in looks)

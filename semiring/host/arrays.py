@@ -101,7 +101,8 @@ def take_in(source: Array, *, where: str) -> Taken:
     if hasattr(source, "tocsr") or hasattr(source, "tocoo"):
         raise DTypeError(
             f"{where}: a dense array is required, got {type(source).__name__}. "
-            "Absent entries need a value: apsp.closure and apsp.shortest_paths take sparse matrices as graphs."
+            "Absent entries need a value: say A.toarray() where that is 0; apsp.closure and apsp.shortest_paths take "
+            "sparse matrices as graphs."
         )
     try:
         array, made = _as_array(source, where)
@@ -110,14 +111,15 @@ def take_in(source: Array, *, where: str) -> Taken:
     except Exception as error:  # any error of the other library
         raise _not_exported(source, error, where) from error
     if array.dtype.kind not in "biuf":
-        way = " Say A.astype(float)." if array.dtype == object else ""
+        way = f" Say {'A.astype(float)' if hasattr(source, 'astype') else 'numpy.asarray(A, float)'}."
+        way = way if array.dtype == object else ""
         raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.{way}")
     return Taken(array, source, made)
 
 
 def with_axes(source: Array, *, where: str) -> Array:
-    """Array of any library unchanged; sequences, numbers and buffers as NumPy arrays, with errors of `take_in`."""
-    is_array = hasattr(source, "ndim") and not isinstance(source, memoryview)
+    """Array of any library unchanged; sequences, numbers, buffers and frames as NumPy's, with errors of `take_in`."""
+    is_array = hasattr(source, "ndim") and not isinstance(source, memoryview) and not hasattr(source, "iloc")
     return source if is_array else from_sequence(source, where=where)
 
 
@@ -185,6 +187,8 @@ def require_apart(array: Array, *, where: str) -> None:
 
 def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -> None:
     """Check `out` for results: ShapeError, DTypeError, or ValueError if read-only or overlapping itself."""
+    if isinstance(out, np.ma.MaskedArray) or not hasattr(out, "strides"):
+        raise DTypeError(f"{where}: out must be a plain array to write to, got {type(out).__name__}.")
     if out.shape != shape:
         raise ShapeError(f"{where}: out must have shape {shape}, got {out.shape}.")
     if out.dtype != dtype:
@@ -259,11 +263,11 @@ def _is_tensor(source: Array) -> bool:
 def _not_exported(source: Array, error: Exception, where: str) -> DTypeError:
     way = "Convert it to a NumPy or CuPy array first."
     if getattr(source, "requires_grad", False):
-        way = "Pass A.detach(): gradients go through apsp.closure and semiring.matmul alone."
+        way = "Pass A.detach(): gradients go through apsp.closure, semiring.matmul and einsum."
     elif "sparse" in str(getattr(source, "layout", "")):
         way = "Pass (A.indices(), A.values()) of the coalesced tensor as a graph, or a dense one with inf for no edge."
     elif "racer" in type(source).__name__:
-        way = "Call this outside of jit and grad, which apsp.closure and semiring.matmul alone go through."
+        way = "Call this outside of jit and grad, which go through apsp.closure, semiring.matmul and einsum."
     reason = str(error).partition("\n")[0].rstrip(".")
     return DTypeError(f"{where}: an array must be exported by DLPack, got {type(source).__name__}: {reason}. {way}")
 

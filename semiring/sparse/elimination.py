@@ -18,6 +18,7 @@ from ..dense.cycles import Lengths
 from ..host.arrays import asarray
 from ..host.errors import MemoryNeeded, ShapeError
 from ..host.memory import require
+from ..host.spelling import came
 from ..host.types import Array, DType, Fields
 from ..kernels.backend import device_of
 from ..kernels.cpu.dense.backend import CpuBackend
@@ -109,6 +110,8 @@ def eliminate(
     """
     where = "eliminate"
     if isinstance(A, Analysis):
+        if not isinstance(order, str) or order != "auto":
+            raise ShapeError(f"{where}: an Analysis has its order, got order={came(order)}. Leave it out.")
         analysis = A
     else:
         rows, cols, own, n = stored(A, None, where=where)

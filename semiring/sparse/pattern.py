@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..host.arrays import checked_sparse, consistent, require_square
+from ..host.arrays import checked_sparse, consistent, refuse_masked, require_square
 from ..host.errors import DTypeError, ShapeError, VertexError
 from ..host.types import Array
 from ..kernels.cpu.pool import run
@@ -83,6 +83,7 @@ def indices(x: Array, n: int, *, where: str, what: str = "vertices") -> np.ndarr
 
 def checked(x: Array, n: int, *, where: str, what: str = "vertices") -> np.ndarray:
     """Validate; return unchanged."""
+    refuse_masked(x, where=where, way=f"{what} = x.compressed()")
     array = np.asarray(x)
     if array.size == 0:
         return array.astype(np.int64)
@@ -130,13 +131,15 @@ def rows_wanted(sources: Array, n: int, block: int | None) -> np.ndarray:
 def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Array, int]:
     """(rows, columns, values, n) of a sparse matrix or a pair of arrays: all stored entries."""
     if isinstance(A, tuple) and len(A) == 2:
-        rows, cols = (np.asarray(x) for x in A)
+        rows, cols = (x if isinstance(x, np.ma.MaskedArray) else np.asarray(x) for x in A)
         values = None
         if n is None:
             raise ShapeError(f"{where}: rows and columns need the number of vertices, got n=None. Pass n.")
     elif hasattr(A, "tocoo"):
         require_square(A.shape, where=where, what="a sparse matrix")
         coo = checked_sparse(A, where=where).tocoo(copy=False)
+        if n is not None and n != A.shape[0]:
+            raise ShapeError(f"{where}: n must be that of the matrix, {A.shape[0]}, got {n}. Leave it out.")
         rows, cols, values, n = coo.row, coo.col, coo.data, A.shape[0]
     else:
         raise DTypeError(
@@ -145,9 +148,9 @@ def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarr
         )
     if rows.ndim != 1 or rows.shape != cols.shape:
         raise ShapeError(f"{where}: rows and columns must be vectors of one length, got {rows.shape} and {cols.shape}.")
+    if n != int(n) or not 0 <= n < 2**31 - 1:
+        raise ShapeError(f"{where}: the number of vertices must be an integer in 0 … 2³¹ − 2, got {n}.")
     n = int(n)
-    if not 0 <= n < 2**31 - 1:
-        raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
     if len(rows) >= 2**30:
         raise ShapeError(f"{where}: a matrix of fewer than 2³⁰ stored entries is required, got {len(rows):,}.")
     rows, cols = (checked(x, n, where=where).astype(np.int32) for x in (rows, cols))  # copies

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cache, cached_property, partial
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -197,10 +198,12 @@ class Searches(Rows, Columns):
                 f"{where}: 64 bits must hold twice the longest walk, got {arcs.longest}. Pass a float dtype."
             )
         old = int(lengths.sign) * values.astype(np.int64) if exact else lengths.of_entries(values, np.nan)
-        new = np.maximum(old + (h[self._tails] - h[self._heads]), 0)
+        new = old + (h[self._tails] - h[self._heads])
+        if not (new >= (0 if exact else -1e-9 * max(np.abs(old).max(), np.abs(h).max()))).all():
+            raise DomainError(f"{where}: potentials must leave no length below 0, got {new.min()}. Leave them out.")
         work = get("min_plus")
         ends = dtypes.zero(work, new.dtype), dtypes.zero(s, dtype)
-        return _Form(work, new, _Shifted(lengths, h, exact, *ends), shift=h)
+        return _Form(work, np.maximum(new, 0), _Shifted(lengths, h, exact, *ends), shift=h)
 
     @property
     def _arcs(self) -> Weighted:
@@ -303,8 +306,8 @@ class Searches(Rows, Columns):
         self, sources: Array = None, *, limit: float | None = None, block: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         wanted = rows_wanted(sources, self.n, block)
-        if limit is not None and math.isnan(limit):
-            raise DomainError("rows: limit must be a number, got NaN. Leave it out.")
+        if limit is not None and not (isinstance(limit, Real) and limit == limit):
+            raise DomainError(f"rows: limit must be a number, got {limit!r}. Leave it out.")
         if self.device == "cuda":
             size = int(block or self.batch(len(wanted)))
             return self._gpu.rows(wanted, size, self._guide(len(wanted), limit))

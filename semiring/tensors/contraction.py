@@ -24,6 +24,7 @@ from ..host.devices import module, to_device
 from ..host.errors import SemiringError, ShapeError
 from ..host.types import Array, DType, Matrix
 from ..kernels.backend import device_of
+from ..kernels.cpu.processors import threads_of
 from .elementwise import Arrays, by_blas
 
 #: Advice where an einsum does not fit.
@@ -203,7 +204,13 @@ def _pairs(inputs: list[str], output: str, sizes: dict[str, int], s: Semiring, o
         ) from None
     text = f"{','.join(inputs)}->{output}"
     shapes = [tuple(sizes[x] for x in letters) for letters in inputs]
-    path, _ = opt_einsum.contract_path(text, *shapes, shapes=True, optimize=order)
+    try:
+        path, _ = opt_einsum.contract_path(text, *shapes, shapes=True, optimize=order)
+    except KeyError:
+        raise ShapeError(
+            f"einsum: order must be a name that opt_einsum knows or a list of positions, got {order!r}. Say 'auto', "
+            "'optimal' or 'greedy'."
+        ) from None
     return [tuple(sorted(pair)) for pair in path]
 
 
@@ -294,6 +301,8 @@ def evaluated(
     if out is not None:
         check_out(out, plan.shape, arrays[0].dtype, where="einsum")
     home, place = device_of(arrays[0]), device_of(arrays[0], device)
+    if threads is not None:
+        threads_of(threads, "einsum")  # no step may ask for them
     memory.require(plan.bytes, place, where="einsum", hint=HINT)
     # Over (+, ×) NaN or ∞ in an operand leads to one in the result, which is looked at instead.
     later = plan.of_products and by_blas(s, arrays[0]) and s.domain == EVERY and SCALARS[arrays[0].dtype].floating

@@ -27,12 +27,15 @@ class Operand:
 
     ndim = 2
 
-    def __init__(self, matrix: Matrix) -> None:
-        self.matrix, self.shape = matrix, tuple(matrix.shape)
+    def __init__(self, matrix: Matrix, library: Mixed) -> None:
+        self.matrix, self.library, self.shape = matrix, library, tuple(matrix.shape)
 
-    def reshape(self, *shape: Any) -> Operand:
-        """Return self; ShapeError for any other shape."""
+    def reshape(self, *shape: Any) -> Matrix:
+        """Return self, or its sums along an axis of size 1; ShapeError for any other shape."""
         sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        for axis in (0, 1):
+            if self.shape[axis] == 1 and tuple(sizes) == (self.shape[1 - axis],):
+                return self.library.total(self, (axis,))
         if tuple(sizes) != self.shape:
             raise _refuse(f"one of shape {self.shape} where {tuple(sizes)} is needed")
         return self
@@ -48,7 +51,7 @@ class Mixed(Arrays):
     def permuted(self, X: Matrix, axes: Sequence[int]) -> Matrix:
         if not isinstance(X, Operand):
             return super().permuted(X, axes)
-        return X if tuple(axes) == (0, 1) else Operand(transpose(X.matrix))
+        return X if tuple(axes) == (0, 1) else Operand(transpose(X.matrix), self)
 
     def diagonal(self, X: Matrix, i: int, j: int) -> Matrix:
         """Diagonal of a dense array; ShapeError for a sparse one."""
@@ -66,7 +69,7 @@ class Mixed(Arrays):
             return super().product(X, Y)
         options: Fields = {"dtype": self.dtype, "device": self.device, "threads": self.threads}
         found = multiplied(a, b, self.semiring, **options, where="einsum")
-        return Operand(found) if is_sparse(found) else found
+        return Operand(found, self) if is_sparse(found) else found
 
     def times(self, X: Matrix, Y: Matrix) -> Matrix:
         """x ⊗ y of dense arrays, elementwise; ShapeError for sparse ones."""
@@ -105,8 +108,8 @@ def evaluated(
             return narrowed(found, own)
         found.data = narrowed(found.data, own)
         return found
-    live = [Operand(X) if is_sparse(X) else Y for X, Y in zip(taken, entries, strict=True)]
     library = Mixed(s, threads, dtype, device)
+    live = [Operand(X, library) if is_sparse(X) else Y for X, Y in zip(taken, entries, strict=True)]
     plan = planned(subscripts, [X.shape for X in live], s, dtype or bool, order)
     result = contracted(plan, live, library)
     return result.matrix if isinstance(result, Operand) else result

@@ -16,7 +16,7 @@ from ...algebra.saturation import holding, narrowed, widened
 from ...algebra.survey import survey
 from ...dense import product
 from ...host import memory
-from ...host.arrays import Taken, check_out, consistent
+from ...host.arrays import Taken, check_out, consistent, refuse_masked
 from ...host.arrays import take_in as take_dense
 from ...host.devices import is_plain, module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
@@ -37,7 +37,8 @@ def multiplied(
     where: str = "matmul",
 ) -> Matrix:  # fmt: skip
     """`matmul` with a sparse operand: sparse if both are, else of the dense operand's kind."""
-    if mask is None and out is None and (C := _as_they_came(A, B, s, dtype, device, threads, where)) is not None:
+    plain = mask is None and out is None and not (complement or accumulate)
+    if plain and (C := _as_they_came(A, B, s, dtype, device, threads, where)) is not None:
         return C
     a = _operand(A, where)
     b = a if B is A else _operand(B, where)
@@ -199,6 +200,7 @@ def _require_shape(mask: Matrix, shape: tuple[int, ...], where: str) -> None:
 
 
 def _boolean(mask: Matrix, where: str) -> Matrix:
+    refuse_masked(mask, where=f"{where}: mask", way="mask.filled(False)")
     array = take_dense(mask, where=f"{where}: mask").array
     if array.dtype.kind != "b":
         raise DTypeError(f"{where}: a dense mask must be of truth values, got {array.dtype}. Pass mask != 0, say.")
@@ -223,13 +225,15 @@ def _as_they_came(
     alike = type(entries) is type(A.data) and entries.dtype == A.dtype and (A.ndim, A.shape[-1]) == (2, B.shape[0])
     if not alike or entries.dtype.kind != "f" or common_dtype(s, dtype, entries, where=where) != entries.dtype:
         return None
+    if device not in (None, "cpu" if type(entries) is np.ndarray else "cuda"):
+        return None
     if type(entries) is np.ndarray:
-        return _on_host(A, B, s, device, threads, where) if vector else None
-    return _on_gpu(A, B, s, device, threads, where)
+        return _on_host(A, B, s, threads, where) if vector else None
+    return None if threads is not None else _on_gpu(A, B, s, where)
 
 
-def _on_host(A: Any, x: np.ndarray, s: Semiring, device: str | None, threads: int | None, where: str) -> Any:
-    if device == "cuda" or not consistent(A, indices=False, pointers=False) or not A.data.flags.writeable:
+def _on_host(A: Any, x: np.ndarray, s: Semiring, threads: int | None, where: str) -> Any:
+    if not consistent(A, indices=False, pointers=False) or not A.data.flags.writeable:
         return None
     entries = CSR(A.shape, A.indptr.astype(np.int64, copy=False), A.indices, A.data, A)
     cpu, x, every = load("semiring.kernels.cpu.csr.backend"), np.ascontiguousarray(x), s.domain == (-math.inf, math.inf)
@@ -245,10 +249,10 @@ def _on_host(A: Any, x: np.ndarray, s: Semiring, device: str | None, threads: in
     return y
 
 
-def _on_gpu(A: Matrix, B: Matrix, s: Semiring, device: str | None, threads: int | None, where: str) -> Matrix:
+def _on_gpu(A: Matrix, B: Matrix, s: Semiring, where: str) -> Matrix:
     matrices = [X for X in (A, B) if is_sparse(X)]
     arrays = [Y for X in matrices for Y in (X.indptr, X.indices, X.data)] + ([] if is_sparse(B) else [B])
-    if device == "cpu" or threads is not None or not all(is_plain(X) and X.flags.c_contiguous for X in arrays):
+    if not all(is_plain(X) and X.flags.c_contiguous for X in arrays):
         return None
     if len({X.data.device_id for X in arrays}) > 1 or not all(_readable(X) for X in matrices):
         return None

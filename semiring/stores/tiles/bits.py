@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...dense.bits import BitMatrix
+from ...dense.packed import indices_of, one_index, pair_of
 from ...host.errors import FormatError
 from ...host.types import Array
 from .store import TileStore
@@ -73,7 +74,8 @@ class StoredBits:
 
     def __getitem__(self, key: tuple[Any, Any]) -> Array:
         """`b[i, j]` → bool; for arrays, an array of their broadcast shape."""
-        i, j = np.broadcast_arrays(*(np.asarray(index, np.int64) for index in key))
+        places = zip(pair_of(key), self.shape, ("row", "column"), strict=True)
+        i, j = np.broadcast_arrays(*(indices_of(*place) for place in places))
         rows, columns = i.ravel(), j.ravel()
         found, order = np.empty(rows.size, bool), np.argsort(rows, kind="stable")
         for here in np.split(order, np.flatnonzero(np.diff(rows[order])) + 1) if rows.size else ():
@@ -95,6 +97,7 @@ class StoredBits:
 
     def column(self, j: int) -> np.ndarray:
         """Column j as bools (rows,)."""
+        j = one_index(j, self.shape[1], "column")
         words = self.words.window(slice(0, len(self)), slice(j >> 6, (j >> 6) + 1))[:, 0]
         return (words >> np.uint64(j & 63)) & np.uint64(1) != 0
 

@@ -21,7 +21,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...host.errors import FormatError, TileError
+from ...host.arrays import refuse_masked
+from ...host.errors import DomainError, DTypeError, FormatError, TileError
 from ..files import writing
 
 MAGIC, END, VERSION = b"\x93TILE\r\n\n", b"\nEND", 1
@@ -30,6 +31,8 @@ _HEADER = struct.Struct("<8sI12s16sQQQQQQ")
 _CRC = struct.Struct("<I")
 _FOOTER = struct.Struct("<qI4s")  # round, CRC-32 of CRCs and round, magic
 HEADER_SIZE = 128
+#: NumPy's kinds of dtypes that a store holds.
+KINDS = "biufc"
 #: Bytes of a band, about.
 BAND = 1 << 18
 
@@ -67,7 +70,9 @@ class Layout:
         return max(1, BAND // max(1, columns * self.dtype.itemsize))
 
     def nbytes(self) -> int:
-        return sum(self.file_size(*self.size(i, j)) for i in range(self.grid[0]) for j in range(self.grid[1]))
+        """Bytes of all files: those of entire tiles, and of the smaller last ones."""
+        rows, columns = (((n // b, b), (int(n % b > 0), n % b)) for n, b in zip(self.shape, self.block, strict=True))
+        return sum(p * q * self.file_size(m, n) for p, m in rows for q, n in columns if p and q)
 
     def file_size(self, m: int, n: int) -> int:
         """Bytes of an m × n tile's file."""
@@ -79,6 +84,25 @@ class Layout:
         fixed = _HEADER.pack(MAGIC, VERSION, self.dtype.name.encode(), self.identity, *self.shape, *self.block, i, j)
         fixed = fixed.ljust(HEADER_SIZE - _CRC.size, b"\0")
         return fixed + _CRC.pack(zlib.crc32(fixed))
+
+
+def converted(part: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Entries in the dtype of a store; DTypeError for masked arrays and no numbers, DomainError for unlike values."""
+    refuse_masked(part, where="TileStore")
+    part = np.asarray(part)
+    if part.dtype.kind not in KINDS or (part.dtype.kind == "c" != dtype.kind):
+        raise DTypeError(f"TileStore: entries must be numbers that {dtype} holds, got {part.dtype}. Convert them.")
+    with np.errstate(all="ignore"):
+        tile = part.astype(dtype, copy=False)
+    exact = dtype.kind in "iub"
+    wrong = tile != part if exact else np.isinf(tile) & np.isfinite(part)
+    if part.dtype != dtype and wrong.any():
+        named = "integers" if dtype.kind in "iu" else "truth values" if exact else "numbers"
+        raise DomainError(
+            f"TileStore: entries must be {named} of {dtype}, got {part[wrong][0]}. Give the store their dtype; among "
+            "integers no path is the greatest or the least."
+        )
+    return tile
 
 
 def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, round: int, *, durable: bool) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import math
+import operator
 import os
 import re
+import secrets
 import shutil
 import zlib
 from collections.abc import Iterator
@@ -15,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...host.errors import FormatError
+from ...host.errors import DTypeError, FormatError, ShapeError
 from ...host.memory import shown
 from ...host.spelling import came
-from ...host.types import Fields
+from ...host.types import Array, DType, Fields, Values
 from ..files import check_writable, claimed, remove_unfinished, writing, writing_folder
-from .file import Layout
+from .file import KINDS, Layout
 
 #: Description file of a store.
 NAME = "store.json"
@@ -29,8 +31,8 @@ SOURCE, CLOSED = "closure of", "closed"
 #: Files left by an interrupted creation or removal of a store.
 _FILE = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
 _FORMAT, _VERSION = "semiring tile store", 1
-#: NumPy's kinds of dtypes that a store holds, and the most tiles: a description may claim any number.
-KINDS, _TILES = "biufc", 1 << 27
+#: The most tiles: a description may claim any number.
+_TILES = 1 << 27
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
@@ -112,6 +114,23 @@ def clear(place: Path) -> None:
     remove_unfinished(place)
     for tile in place.glob("*.tile"):
         tile.unlink()
+
+
+def layout_of(shape: Values, dtype: DType, block: Array) -> Layout:
+    """Layout of a new store; ShapeError, DTypeError."""
+    kind, sides = np.dtype(dtype), (block, block) if np.ndim(block) == 0 else block
+    try:
+        (m, n), (a, b) = (map(operator.index, pair) for pair in (shape, sides))
+    except (TypeError, ValueError):
+        m, n, a, b = (-1,) * 4
+    if min(m, n) < 0 or min(a, b) < 1:
+        raise ShapeError(f"TileStore: a matrix in tiles of 1 × 1 or more is required, got {shape} in {sides}.")
+    if kind.kind not in KINDS:
+        raise DTypeError(f"TileStore: entries must be numbers or truth values, got {kind}.")
+    layout = Layout((m, n), (a, b), kind, secrets.token_bytes(16))
+    if math.prod(layout.grid) > _TILES:
+        raise ShapeError(f"TileStore: at most {_TILES:,} tiles are required, got {layout.grid}. Take a larger block.")
+    return layout
 
 
 def describe(place: Path, layout: Layout, attributes: Fields) -> None:

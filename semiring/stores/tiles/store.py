@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...algebra.ranges import blocks, local, meet, sliced
-from ...host.errors import DomainError, DTypeError, FormatError, ShapeError, TileError
+from ...host.arrays import check_out, refuse_masked
+from ...host.errors import FormatError, ShapeError, TileError
 from ...host.spelling import came
 from ...host.types import Array, DType
 from ..files import sync_names
 from . import file
-from .file import Layout, Reader
-from .folder import CLOSED, KINDS, SOURCE, clear, describe, described, replacing, require_disk_space
+from .file import Reader
+from .folder import CLOSED, SOURCE, clear, describe, described, layout_of, replacing, require_disk_space
 
 #: Default rows and columns of a tile.
 BLOCK = 1024
@@ -78,10 +79,10 @@ class TileStore:
     TileError, FormatError
         In `read` and `window`, if a tile is missing, truncated, damaged or foreign; if a closure in this store has not
         ended.
-    ShapeError, DomainError, OSError
-        In `write` and `put`, if shape or dtype do not match the tile, or the window is not made of complete tiles; if
-        entries are not integers of the store's dtype; if they, the description in `annotate`, or the copy in `linked`
-        cannot be written.
+    ShapeError, DTypeError, DomainError, OSError
+        In `read` and `window`, if `out` does not fit; in `write` and `put`, if shape or dtype do not match the tile,
+        the window is not made of complete tiles, or the dtype does not hold the entries; if these, the description in
+        `annotate`, or the copy in `linked` cannot be written.
     IndexError, ValueError
         For tiles or windows beyond the matrix; in `linked` to its own place.
 
@@ -161,18 +162,13 @@ class TileStore:
         ...     store.grid
         (1, 2)
         """
-        place, kind = Path(path), np.dtype(dtype)
-        sides = (block, block) if isinstance(block, (int, np.integer)) else block
-        if min(sides) < 1 or min(shape) < 0 or len(shape) != 2:
-            raise ShapeError(f"TileStore: a matrix in tiles of 1 × 1 or more is required, got {shape} in {sides}.")
-        if kind.kind not in KINDS:
-            raise DTypeError(f"TileStore: entries must be numbers or truth values, got {kind}.")
-        layout = Layout((int(shape[0]), int(shape[1])), (int(sides[0]), int(sides[1])), kind, secrets.token_bytes(16))
+        place, layout = Path(path), layout_of(shape, dtype, block)
+        held = json.loads(json.dumps(dict(attributes or {})))  # before a store that is there makes room
         temporary = 4 * layout.file_size(*map(min, layout.block, layout.shape))  # a few tiles at a time
         with replacing(place) as freed:
             require_disk_space(place, layout.nbytes() + temporary - freed)
             clear(place)
-            describe(place, layout, dict(attributes or {}))
+            describe(place, layout, held)
         return cls(place, unfinished=True)
 
     def annotate(self, **attributes: Any) -> None:
@@ -273,6 +269,7 @@ class TileStore:
         0
         """
         m, n = self.layout.size(i, j)
+        refuse_masked(entries, where="TileStore")
         if entries.shape != (m, n) or entries.dtype != self.dtype:
             raise ShapeError(
                 f"TileStore: the tile {i}, {j} is {m} × {n} of {self.dtype}, got {entries.shape} of {entries.dtype}."
@@ -302,7 +299,7 @@ class TileStore:
         """
         self.require_closed()
         m, n = self.layout.size(i, j)
-        buffer = np.empty((m, n), self.dtype) if out is None else out
+        buffer = self._buffer((m, n), out)
         with self.opened(i, j) as tile:
             tile.read(slice(0, m), slice(0, n), buffer)
         return buffer
@@ -382,7 +379,7 @@ class TileStore:
         if not all(0 <= x.start <= x.stop <= size for x, size in zip((rows, columns), self.shape, strict=True)):
             raise IndexError(f"TileStore: a window must lie within {self.shape}, got {rows}, {columns}.")
         shape = rows.stop - rows.start, columns.stop - columns.start
-        buffer = np.empty(shape, self.dtype) if out is None else out
+        buffer = self._buffer(shape, out)
         if not buffer.size:
             return buffer
         for i, j in blocks(rows, columns, self.block):
@@ -391,6 +388,12 @@ class TileStore:
             with self.opened(i, j) as tile:
                 tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, columns)])
         return buffer
+
+    def _buffer(self, shape: tuple[int, int], out: np.ndarray | None) -> np.ndarray:
+        if out is None:
+            return np.empty(shape, self.dtype)
+        check_out(out, shape, self.dtype, where="TileStore")
+        return out
 
     def put(self, entries: Array, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
         """Write a window of complete tiles.
@@ -415,7 +418,7 @@ class TileStore:
         ...     store[0]
         array([0, 1, 1, 1], dtype=int32)
         """
-        entries = entries if hasattr(entries, "shape") else np.asarray(entries)
+        entries = entries if hasattr(entries, "shape") and not hasattr(entries, "iloc") else np.asarray(entries)
         if len(entries.shape) != 2:
             raise ShapeError(f"TileStore: a window must have two dimensions, got shape {entries.shape}.")
         m, n = entries.shape
@@ -426,15 +429,8 @@ class TileStore:
                 )
         window = slice(rows, rows + m), slice(columns, columns + n)
         for i, j in blocks(*window, self.block):
-            part = np.asarray(entries[tuple(map(local, self.layout.window(i, j), window))])
-            with np.errstate(invalid="ignore"):
-                tile = part.astype(self.dtype, copy=False)
-            if self.dtype.kind in "iu" and part.dtype != self.dtype and (wrong := tile != part).any():
-                raise DomainError(
-                    f"TileStore: entries must be integers of {self.dtype}, got {part[wrong][0]}. Give the store their "
-                    "dtype; among integers no path is the greatest or the least."
-                )
-            self.write(i, j, tile, round=round, durable=durable)
+            part = entries[tuple(map(local, self.layout.window(i, j), window))]
+            self.write(i, j, file.converted(part, self.dtype), round=round, durable=durable)
 
     def __getitem__(self, key: Any) -> Array:
         """`store[i]`, `store[i, j]`, `store[a:b, c:d]` as in NumPy; slices of step 1, else IndexError."""
