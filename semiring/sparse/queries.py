@@ -49,7 +49,7 @@ def lanes_of(kind: Kind, size: int, height: int, n: int) -> int:
 
     Fewer where the panel would exceed `PANEL`. `height` is the number of columns of the longest root path.
     """
-    least = kind.lanes if kind.vector else 1
+    least = kind.lanes
     lanes = max(LANES, wide(kind) * least)
     if 2 * lanes * size * height <= NEAR and 2 * lanes * size * n <= PANEL:
         lanes *= 2
