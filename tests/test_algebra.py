@@ -186,8 +186,11 @@ def test_the_hint_for_truth_values_works_in_each_semiring(s):
         return
     with pytest.raises(DTypeError, match=r"np\.where") as caught:
         closure(A, s)
-    hint = re.search(r"for instance (np\.where.*)\. ?$", str(caught.value))[1]
+    hint, of_csr = re.search(r"for instance (np\.where.*); of a sparse A: (.*)\. ?$", str(caught.value)).groups()
     weighed = eval(hint, {"np": np, "A": A})
+    entries = eval(of_csr, {"A": sparse.csr_array(A)})
+    assert entries.dtype == weighed.dtype
+    assert entries.data.tolist() == [1, 1]
     edge = weighed[0, 1].item()
     assert edge == 1
     found = closure(weighed, s)

@@ -387,7 +387,7 @@ def test_type_checkers_see_the_public_names(package):
 
 
 #: What modules of these names are for, and cannot be loaded without.
-LIBRARIES = {"tensors": "torch", "torch": "torch", "tracers": "jax"}
+LIBRARIES = {"tensors": "torch", "sequences": "torch", "torch": "torch", "tracers": "jax"}
 
 
 def test_docstring_examples_run():

@@ -19,6 +19,7 @@ from . import Figure, Task, in_turns
 SIZE, LARGE = 2048, {"cpu": 2048, "cuda": 8192}
 #: Least speed-up of two packed quantities over a closure in float64; of one over predecessors alone, on a GPU.
 PACKED, ALONG = 1 / 1.1, 37.3 / 44
+OPTIONS: dict[str, dict[str, Any]] = {"cpu": {"threads": 1}, "cuda": {}}
 
 
 def tasks(device: str) -> Iterator[Task]:
@@ -51,11 +52,11 @@ def _packed(name: str, device: str, n: int) -> Figure:
     along, floats = dict(zip("qr", quantities, strict=True)), A.astype(np.float64)
 
     def ours() -> tuple[Any, Any]:
-        r = shortest_paths(A, along=along, threads=1)
+        r = shortest_paths(A, along=along, **OPTIONS[device])
         return r.distances, [[x for _, x in r.rows(of=q)] for q in along]
 
     np.testing.assert_array_equal(cases._host(ours()[0]), cases._host(closure(floats)))
-    theirs = partial(closure, floats, threads=1)
+    theirs = partial(closure, floats, **OPTIONS[device])
     return _measure(name, device, ours, theirs, "the closure in float64", PACKED)
 
 
@@ -64,10 +65,10 @@ def _along(name: str, device: str, n: int) -> Figure:
     A, q = (_there(device)(rng.random((n, n), np.float32) + np.float32(1e-3)) for _ in range(2))
 
     def ours() -> list[Any]:
-        return [x for _, x in shortest_paths(A, along={"q": q}, threads=1).rows(of="q")]
+        return [x for _, x in shortest_paths(A, along={"q": q}, **OPTIONS[device]).rows(of="q")]
 
     def theirs() -> Any:
-        return shortest_paths(A, paths=True, threads=1).predecessors
+        return shortest_paths(A, paths=True, **OPTIONS[device]).predecessors
 
     path = shortest_paths(A, along={"q": A}).rows([0], of="q")
     np.testing.assert_allclose(cases._host(next(iter(path))[1])[0], cases._host(closure(A))[0], rtol=1e-4)

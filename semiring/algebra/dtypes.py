@@ -147,19 +147,22 @@ def resolve(semiring: Semiring, dtype: DType, natural: Any = None, *, where: str
                 return candidate
     hint = "Convert the array first"
     if native.kind == "b":
-        hint = f"Say what True and False weigh, for instance {_weighed(semiring)}; of a sparse A: A.astype(float)"
+        hint = f"Say what True and False weigh, for instance {_weighed(semiring)}"
     elif allowed == (np.dtype(bool),):
         hint = "Say which entries are edges, for instance A < np.inf or A != 0"
     raise DTypeError(f"{where}: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {requested}. {hint}.")
 
 
 def _weighed(semiring: Semiring) -> str:
-    """NumPy expression in which True weighs 1, as unweighted edges do, and False is the zero."""
+    """NumPy expression where True weighs 1, as unweighted edges do, and False is the zero; one of a sparse matrix."""
     target = max(of(semiring), key=lambda dtype: (SCALARS[dtype].floating, dtype.itemsize))
     nil = zero(semiring, target).item()
     shown = repr(nil) if math.isfinite(nil) else "np.inf" if nil > 0 else "-np.inf"
-    text = f"np.where(A, {target.type(1).item()!r}, {shown})"
-    return text if target.itemsize == 8 else f"{text}.astype({target.name!r})"
+    text, kind = (
+        f"np.where(A, {target.type(1).item()!r}, {shown})",
+        "float" if target.char == "d" else repr(target.name),
+    )
+    return f"{text}{'' if target.itemsize == 8 else f'.astype({kind})'}; of a sparse A: A.astype({kind})"
 
 
 def of(semiring: Semiring) -> tuple[np.dtype, ...]:

@@ -118,7 +118,7 @@ def listed(A: Array, s: Semiring) -> Edges:
 
 def refuse_nan_in(A: Array) -> None:
     """DomainError for NaN in a matrix, also on disk."""
-    for part in dtypes.chunks(A.shape) if A.dtype.kind == "f" else ():
+    for part in dtypes.chunks(A) if A.dtype.kind == "f" else ():
         _refuse_nan_entries(A[part], part)
 
 
