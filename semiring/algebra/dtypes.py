@@ -158,10 +158,7 @@ def _weighed(semiring: Semiring) -> str:
     target = max(of(semiring), key=lambda dtype: (SCALARS[dtype].floating, dtype.itemsize))
     nil = zero(semiring, target).item()
     shown = repr(nil) if math.isfinite(nil) else "np.inf" if nil > 0 else "-np.inf"
-    text, kind = (
-        f"np.where(A, {target.type(1).item()!r}, {shown})",
-        "float" if target.char == "d" else repr(target.name),
-    )
+    text, kind = f"np.where(A, {target.type(1).item()!r}, {shown})", repr(target.name)
     return f"{text}{'' if target.itemsize == 8 else f'.astype({kind})'}; of a sparse A: A.astype({kind})"
 
 

@@ -94,9 +94,11 @@ def converted(part: np.ndarray, dtype: np.dtype) -> np.ndarray:
         raise DTypeError(f"TileStore: entries must be numbers that {dtype} holds, got {part.dtype}. Convert them.")
     with np.errstate(all="ignore"):
         tile = part.astype(dtype, copy=False)
+    if part.dtype == dtype:
+        return tile
     exact = dtype.kind in "iub"
     wrong = tile != part if exact else np.isinf(tile) & np.isfinite(part)
-    if part.dtype != dtype and wrong.any():
+    if wrong.any():
         named = "integers" if dtype.kind in "iu" else "truth values" if exact else "numbers"
         raise DomainError(
             f"TileStore: entries must be {named} of {dtype}, got {part[wrong][0]}. Give the store their dtype; among "
