@@ -607,7 +607,7 @@ def test_options_of_a_product_with_a_vector_are_never_passed_over():
 
 
 def test_matvec_of_a_sparse_matrix_takes_one_vector():
-    """Of dense arrays, (batch, n) is a batch of vectors, which the columns of a product would be taken for."""
+    """A dense (batch, n) is a batch of vectors; beside a sparse matrix it would be taken for columns."""
     A = sp.csr_array([[1.0, 2.0], [0.0, 3.0]])
     X, column = A.toarray(), sp.csr_array([[1.0], [2.0]])
     for left, right in ((A, X), (A, A), (X, A), (X[0], A), (A, X[0, 0]), (A, sp.coo_array(X[0]))):

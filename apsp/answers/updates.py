@@ -15,7 +15,7 @@ from semiring.algebra.records import Semiring
 from semiring.algebra.survey import survey
 from semiring.dense.changes import Step, follow, put
 from semiring.host.arrays import take_in
-from semiring.host.devices import host, on_device
+from semiring.host.devices import host, module, on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.memory import fits, require
 from semiring.host.signals import undisturbed
@@ -133,10 +133,8 @@ def update(
         for taken in (closed, edges):
             taken.check_writable(M.dtype, where=where)
     with on_device(M):
-        if s.add.selects and bool((host(M.diagonal()) != encode(s.one, M.dtype)).any()):
-            raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
-        for u, _ in list(entries)[: 1 if s.add.selects else 0]:
-            _refuse_nulls(M, W, u, s)
+        if s.add.selects:
+            _refuse_others(M, W, [u for u, _ in entries][:1], s)
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")
         new = M if alone else M.copy(order="C")
@@ -185,13 +183,17 @@ def update(
     return closed.give_back(new, where=where), edges.give_back(changed, where=where)
 
 
-def _refuse_nulls(D: Array, A: Array, u: int, s: Semiring) -> None:
-    """Raise DomainError if zeros of A, in row u, beat D: it was closed with `null_value`."""
-    zeros, d = host(A[u]) == 0, host(D[u])
-    zeros[u] = False
-    zeros &= d > 0 if s.add.selects == "least" else d < 0
-    if zeros.any() and survey(A, s, where="update", null_undeclared=True).ambiguous:
-        raise DomainError(
-            f"update: A must have {s.zero} where there is no edge, got zeros, which D does not have for edges. Say "
-            f"A = apsp.as_graph(A, null_value=0).matrix({s.name!r})."
-        )
+def _refuse_others(D: Array, A: Array, rows: list[int], s: Semiring) -> None:
+    """Raise DomainError for a D without `one` on its diagonal, or, as zeros in rows of A tell, of a `null_value`."""
+    parts = D.diagonal(), *(X[u] for u in rows for X in (D, A))
+    diagonal, *lines = np.split(host(module(D).concatenate(parts)), len(parts))  # one wait on a GPU
+    if (diagonal != encode(s.one, D.dtype)).any():
+        raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
+    for u, d, a in zip(rows, lines[::2], lines[1::2], strict=True):
+        zeros = (a == 0) & (d > 0 if s.add.selects == "least" else d < 0)
+        zeros[u] = False
+        if zeros.any() and survey(A, s, where="update", null_undeclared=True).ambiguous:
+            raise DomainError(
+                f"update: A must have {s.zero} where there is no edge, got zeros, which D does not have for edges. Say "
+                f"A = apsp.as_graph(A, null_value=0).matrix({s.name!r})."
+            )

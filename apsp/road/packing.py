@@ -147,14 +147,14 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
         which = present(every)
     given = {weight: every, **{name: to_device(x, here) for name, x in quantities.items()}}
     parts, units = zip(*(whole(x[which], n, name) for name, x in given.items()), strict=True)
-    lows, highs = zip(*(map(int, _span(part)) for part in parts), strict=True)
+    lows, highs = zip(*(map(int, dtypes.hull(part, ())) for part in parts), strict=True)
     if few := [name for name, low in zip(quantities, lows[1:], strict=True) if low < 0]:
         raise DomainError(f"along: {came(few[0])} must be at least 0 to be packed, got {quantities[few[0]].min()}.")
     loopless = complete and lows[0] >= 0
     if loopless:  # no vertex is farther than its edge, and no best path has a loop
         square = here == "cpu" and parts[0].ndim == 2  # those of a device have no diagonal
         inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] for x in parts] if square else parts
-        bounds = [int(_span(x)[1]) * (n if k else 1) for k, x in enumerate(inner)]
+        bounds = [int(dtypes.hull(x, ())[1]) * (n if k else 1) for k, x in enumerate(inner)]
         sample = [host(x[:: 1 + x.size // SAMPLE]) for x in inner]
         near = _closer(bounds, sample, bounds[0])
         least, most = (sum(_values(x) >> bits > 0 for bits in TIERS) for x in (near, bounds))
@@ -215,11 +215,6 @@ def _bounds(ends: Sequence[Label], parts: tuple[np.ndarray, ...], n: int, direct
     return _closer(found, parts, arcs[0].farthest()[0]) if _values(found) >> FLOAT else found
 
 
-def _span(x: Array) -> tuple[Scalar, Scalar]:
-    """Least and greatest of 0 and of the entries."""
-    return (min(0, x.min().item()), max(0, x.max().item())) if x.size else (0, 0)
-
-
 def _hollow(x: Array) -> Array:
     """A copy with 0 on the diagonal."""
     x = x.copy()
@@ -256,7 +251,7 @@ def whole(values: Array, n: int, name: Any) -> tuple[Array, tuple[float, int]]:
     if values.dtype.kind in "bi":
         return values.astype(np.int64, copy=False), (1, 1)
     flat, numpys = values.ravel(), isinstance(values, np.ndarray)
-    longest, some = float(max(map(abs, _span(flat)))), host(flat[:SAMPLE])
+    longest, some = float(max(map(abs, dtypes.hull(flat, ())))), host(flat[:SAMPLE])
     if math.isfinite(longest):
         if not some.any() or exact(some, n, longest=longest) is not None:  # else all have no unit either
             plain = not numpys and bool((flat == np.floor(flat)).all()) and np.gcd.reduce(some.astype(np.int64)) == 1

@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import common
+import numpy as np
+from device import cp
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,18 @@ def parts() -> dict[str, Callable[[str], Iterator[Task]]]:
     """Name → the tasks of a device."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
     return {name: importlib.import_module(f"figures.{name}").tasks for name in names}
+
+
+def setting(device: str) -> tuple[Callable[[Any], Any], dict[str, Any], Callable[[], float]]:
+    """Where arrays go, options of a call, and the clock: of one thread, or of a GPU that has done its work."""
+    if device == "cpu":
+        return np.asarray, {"threads": 1}, time.thread_time
+
+    def clock() -> float:
+        cp.cuda.Device().synchronize()
+        return time.perf_counter()
+
+    return cp.asarray, {}, clock
 
 
 def in_turns(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import cases
 import common
 import numpy as np
-from device import cp
 
 from apsp import closure, update
 
-from . import Figure, Task
+from . import Figure, Task, setting
 
 SIZE = {"cpu": 2048, "cuda": 8192}
 #: Most seconds of an edge that gets better, and of one that gets worse.
@@ -50,14 +48,11 @@ def _measure(
     name: str, device: str, family: str, n: int, better: bool, *, most: float | None = None, least: float | None = None
 ) -> Figure:
     A = _matrix(family, n)
-    there, options = (np.asarray, {"threads": 1}) if device == "cpu" else (cp.asarray, {})
-    clock = time.thread_time if device == "cpu" else time.perf_counter
+    there, options, clock = setting(device)
 
     def timed(call: Callable[[], object]) -> float:
         start = clock()
         call()
-        if device == "cuda":
-            cp.cuda.Device().synchronize()
         return clock() - start
 
     D = cases._host(closure(there(A), null_value=None, **options))

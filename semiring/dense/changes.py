@@ -109,13 +109,12 @@ class _Table:
     @cached_property
     def _complete(self) -> bool:
         """Whether integers are zero only where no walk leads: unless sums of both signs saturate."""
-        new, record = list(self.changes.values()), dtypes.SCALARS[self.D.dtype]
+        new, record = np.array(list(self.changes.values()), self.D.dtype), dtypes.SCALARS[self.D.dtype]
         if not (record.integer and self.s.mul.saturating):
             return True
-        if not any(map(self._any_beats_one, (self.D, np.array(new, self.D.dtype)))):
+        if not any(map(self._any_beats_one, (self.D, new))):
             return True
-        weights = self.A, np.array(new, self.D.dtype)
-        return self.n * max(map(dtypes.largest_finite, weights)) < record.high
+        return self.n * max(map(dtypes.largest_finite, (self.A, new))) < record.high
 
     def _any_beats_one(self, entries: Array) -> bool:
         """Whether an entry beats `one`, so that a walk may come back from a sum that saturates."""

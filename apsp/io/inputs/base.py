@@ -10,6 +10,16 @@ from ..graph import Graph
 from ..reading.options import Reading
 
 
+def named(weight: object) -> bool:
+    """Whether a weight is the name of a field, a column or an attribute."""
+    return isinstance(weight, str)
+
+
+def named_or_placed(weight: object) -> bool:
+    """Whether it is that, or the position of a column."""
+    return isinstance(weight, (str, int))
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of object that describes a graph.

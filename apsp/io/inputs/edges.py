@@ -18,7 +18,7 @@ from ..labels import Labels
 from ..reading.from_networkx import weights_of
 from ..reading.lines import from_lines
 from ..reading.options import BY_RULE, Reading, lists_columns
-from .base import Kind
+from .base import Kind, named
 from .frames import is_table, of_table
 
 _refuse = partial(FormatError, "records", None)
@@ -212,7 +212,7 @@ KINDS = {
         of_records,
         columns=True,
         weights="the name of a field",
-        accepts=lambda weight: isinstance(weight, str),
+        accepts=named,
         lists=True,
     ),
     "indices": Kind(
@@ -234,7 +234,7 @@ KINDS = {
         lambda source, reading: isinstance(source, Mapping),
         _of_dicts,
         weights="the name of an attribute",
-        accepts=lambda weight: isinstance(weight, str),
+        accepts=named,
         lists=True,
     ),
     "edges": Kind(
@@ -242,7 +242,7 @@ KINDS = {
         _are_tuples,
         of_tuples,
         weights="the name of an attribute, of edges (u, v, {attribute: value})",
-        accepts=lambda weight: isinstance(weight, str),
+        accepts=named,
         lists=True,
     ),
 }

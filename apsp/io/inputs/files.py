@@ -10,7 +10,7 @@ from semiring.stores.tiles import TileStore
 from ..formats import read_as
 from ..graph import Graph
 from ..reading.options import Reading
-from .base import Kind
+from .base import Kind, named_or_placed
 
 
 def recognises(source: Input, reading: Reading) -> bool:
@@ -29,7 +29,7 @@ KINDS = {
         convert,
         columns=True,
         weights="the name or position of a column, or the name of an attribute",
-        accepts=lambda weight: isinstance(weight, (str, int)),
+        accepts=named_or_placed,
         lists=True,
     )
 }

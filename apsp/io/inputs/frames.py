@@ -22,7 +22,7 @@ from ..labels import number_ends
 from ..reading.directions import direction_columns, turned
 from ..reading.lines import Ends, from_lines
 from ..reading.options import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose, is_numeral, names_ends
-from .base import Kind
+from .base import Kind, named, named_or_placed
 
 _refuse = partial(FormatError, "GeoPandas frame", None)
 
@@ -250,7 +250,7 @@ KINDS = {
         _of_lines,
         columns=True,
         weights="the name of a column",
-        accepts=lambda weight: isinstance(weight, str),
+        accepts=named,
         lists=True,
     ),
     "frames": Kind(
@@ -259,7 +259,7 @@ KINDS = {
         of_table,
         columns=True,
         weights="the name or position of a column",
-        accepts=lambda weight: isinstance(weight, (str, int)),
+        accepts=named_or_placed,
         lists=True,
     ),
 }

@@ -14,7 +14,7 @@ from semiring.host.types import Array, Input
 from ..graph import Graph
 from ..reading.from_networkx import attribute, from_networkx, require_numbers
 from ..reading.options import BY_RULE, Reading, kinds_of
-from .base import Kind
+from .base import Kind, named, named_or_placed
 from .edges import from_indices, of_tuples
 
 
@@ -156,7 +156,7 @@ KINDS = {
         lambda source, reading: all(hasattr(source, sign) for sign in ("es", "vs", "get_edgelist")),
         _of_igraph,
         weights="the name of an edge attribute",
-        accepts=lambda weight: isinstance(weight, str),
+        accepts=named,
     ),
     "rustworkx": Kind(
         "a rustworkx graph",
@@ -175,6 +175,6 @@ KINDS = {
         lambda source, reading: hasattr(source, "edge_index") and hasattr(source, "num_nodes"),
         _of_geometric,
         weights="the name of an attribute, or a column of edge_attr",
-        accepts=lambda weight: isinstance(weight, (str, int)),
+        accepts=named_or_placed,
     ),
 }

@@ -12,7 +12,7 @@ from ....host.types import Array
 from .. import algebra, compile
 from ..library import cupy
 
-#: Block size; of blocks of so many bytes and more.
+#: Threads of a block, and of one with at least MUCH bytes of room.
 THREADS, WIDE, MUCH = 256, 1024, 28 << 10
 
 
