@@ -186,7 +186,7 @@ def update(
 def _refuse_others(D: Array, A: Array, rows: list[int], s: Semiring) -> None:
     """Raise DomainError for a D without `one` on its diagonal, or, as zeros in rows of A tell, of a `null_value`."""
     parts = D.diagonal(), *(X[u] for u in rows for X in (D, A))
-    diagonal, *lines = np.split(host(module(D).concatenate(parts)), len(parts))  # one wait on a GPU
+    diagonal, *lines = host(module(D).concatenate(parts)).reshape(len(parts), -1)  # one wait on a GPU
     if (diagonal != encode(s.one, D.dtype)).any():
         raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
     for u, d, a in zip(rows, lines[::2], lines[1::2], strict=True):

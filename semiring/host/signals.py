@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from .compiling import uncounted
 
 T = TypeVar("T")
-#: `signal.getsignal` without its enumerations: of all signals a tenth of the time.
-_handler: Callable[[int], Any] = importlib.import_module("_signal").getsignal
+#: Functions of `signal` without its enumerations: a tenth of the time.
+_signal: Any = importlib.import_module("_signal")
 
 
 def undisturbed(work: Callable[[], T]) -> T:
@@ -26,7 +26,7 @@ def undisturbed(work: Callable[[], T]) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    handlers: dict[int, Any] = {number: _handler(number) for number in _numbers()}
+    handlers: dict[int, Any] = {number: _signal.getsignal(number) for number in _numbers()}
     handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
     pending: dict[int, FrameType | None] = {}
     working = True
@@ -39,13 +39,13 @@ def undisturbed(work: Callable[[], T]) -> T:
 
     try:
         for number in handlers:
-            signal.signal(number, record)
+            _signal.signal(number, record)
         return work()
     finally:
         working = False
         for number, handler in handlers.items():
-            if signal.getsignal(number) is record:
-                signal.signal(number, handler)
+            if _signal.getsignal(number) is record:
+                _signal.signal(number, handler)
         for number, frame in pending.items():
             handlers[number](number, frame)
 
