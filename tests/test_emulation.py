@@ -416,6 +416,70 @@ def test_without_a_barrier_the_wrong_entries_are_counted(tried):
     assert f"wrong: {wrong} of 4096 entries are wrong, first from 0 to " in str(found)
 
 
+MANAGED = """
+#include <cuda_runtime.h>
+__device__ __managed__ int changed;
+__managed__
+__device__ int rounds[2] = {1, 1};
+__global__ void step(float* D, int n, int k) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y;
+    if (j >= n) return;
+    float through = D[i * n + k] + D[k * n + j];
+    if (through < D[i * n + j]) D[i * n + j] = through, changed = rounds[0];
+}
+void closure(float* D, int n) {
+    float* M;
+    cudaMallocManaged(&M, sizeof(float) * n * n);
+    cudaMemcpy(M, D, sizeof(float) * n * n, cudaMemcpyDeviceToDevice);
+    for (int i = 0; i < n; ++i) M[i * n + i] = 0;
+    for (int k = 0; k < n; ++k) {
+        step<<<dim3((n + 31) / 32, n), 32>>>(M, n, k);
+        cudaDeviceSynchronize();
+        rounds[1] += changed;
+    }
+    if (rounds[1] < 2) M[1] = 0;
+    cudaMemcpy(D, M, sizeof(float) * n * n, cudaMemcpyHostToDevice);
+    cudaFree(M);
+}
+"""
+
+
+def test_managed_memory_is_of_both_sides(tried):
+    found = tried(MANAGED)
+    assert (bool(found), found.run.hazards) == (True, ()), str(found)
+    assert "unwritten" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("edit", "right", "said"),
+    [
+        (
+            ("        cudaDeviceSynchronize();\n", ""),
+            True,
+            "hazard: line 19: the host reads a managed variable while a kernel may run: cudaDeviceSynchronize() must "
+            "come before",
+        ),
+        (
+            ("        cudaDeviceSynchronize();", "        M[0] = 0;\n        cudaStreamSynchronize(0);"),
+            True,
+            "hazard: line 19: the host writes cudaMallocManaged while a kernel may run",
+        ),
+        (
+            ("    cudaFree(M);", "    cudaFree(M);\n    M[0] = 0;"),
+            False,
+            "fault: line 25: the host writes memory that cudaFree was given",
+        ),
+        (("M[i * n + i] = 0", "M[i * n + i] = D[0]"), False, "fault: line 16: the host reads memory of the device"),
+        (("cudaMemcpy(M, D", "cudaMemset(M, 0, 4); // (M, D"), False, "hazard: line 9: kernel step, block"),
+        (("(M, D, sizeof(float) * n", "(M, D, sizeof(float) * (n + 1)"), False, "fault: line 15: a copy fails"),
+    ],
+)
+def test_what_the_host_does_to_managed_memory(tried, edit, right, said):
+    found = tried(edited(MANAGED, edit))
+    assert bool(found) == right
+    assert said in str(found)
+
+
 @pytest.mark.parametrize("guard", ["", "if (t == 0) "])
 def test_what_others_still_read_is_not_to_be_written(tried, guard):
     """By one other thread, or by all."""

@@ -18,7 +18,7 @@ MUTANTS = [
     Mutant(
         "emulator-host",
         COUNTED,
-        "if (some) fail(",
+        "if (some && !some->second.managed) fail(",
         "if (some && write && size > 8) fail(",
         f"{FAULTS}[by the host]",
         "The host may write what lies on the device.",

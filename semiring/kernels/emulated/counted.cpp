@@ -16,6 +16,7 @@
 
 #define PC reinterpret_cast<std::size_t>(__builtin_return_address(0))
 extern "C" char __executable_start, _end, __attribute__((weak)) __data_start, __start_device_variables, __stop_device_variables;
+extern "C" char __attribute__((weak)) __start_managed_variables, __attribute__((weak)) __stop_managed_variables;
 namespace emulated {
 constexpr unsigned GAP = 128, STATIC = 48 << 10, DYNAMIC = 227 << 10;
 constexpr std::size_t MOST = 1 << 18;  // accesses of a thread between two barriers that are counted
@@ -58,7 +59,7 @@ struct Memory {
     std::size_t size;
     const char* name;
     Word* words = nullptr;
-    bool freed = false;
+    bool managed = false, freed = false;  // managed: the host may touch it
 };
 static std::map<std::size_t, Memory> device;
 static std::map<int, Memory> variables;  // of shared memory, by offset
@@ -76,6 +77,7 @@ static std::size_t dynamic_size, last_pc, waiting_pc[1024];
 static char* stack_memory;
 static std::size_t stack_size;
 static int kernel_number = -1;  // −1: the host runs
+static bool running;            // a kernel may be, on a card: the host has not waited since it was launched
 static const char* report_file;
 static std::string numbers_of;  // of the matrix: their dtype
 static auto start = std::chrono::steady_clock::now();
@@ -138,7 +140,7 @@ static char* pages(std::size_t size) {
     void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
 }
-void* allocate(std::size_t size, const char* name, std::size_t pc) {
+void* allocate(std::size_t size, const char* name, std::size_t pc, bool managed) {
     const std::size_t page = sysconf(_SC_PAGESIZE), most = sysconf(_SC_PHYS_PAGES) / 4 * page;
     static std::size_t all = 0;
     const std::size_t whole = (std::min(size, most) + page - 1) / page * page;
@@ -146,9 +148,10 @@ void* allocate(std::size_t size, const char* name, std::size_t pc) {
     char* words = at ? pages(whole / 4 * sizeof(Word) + page) : nullptr;
     if (!words) fail(text("the host asks for %zu bytes by %s, which are not there", size, name), pc);
     std::memset(at += page, 0x5c, size);  // no number yet
-    device[reinterpret_cast<std::size_t>(at)] = {size, name, reinterpret_cast<Word*>(words)};
+    device[reinterpret_cast<std::size_t>(at)] = {size, name, reinterpret_cast<Word*>(words), managed};
     return at;
 }
+void wait_for_kernels() { running = false; }
 bool release(void* at) {
     const auto found = device.find(reinterpret_cast<std::size_t>(at));
     if (found != device.end() && !found->second.freed) {
@@ -172,7 +175,7 @@ static void reaches(const void* from, std::size_t size, int on_device, const cha
     const std::size_t at = reinterpret_cast<std::size_t>(from);
     const auto* there = device_at(at);
     if (!size) return;
-    if (on_device >= 0 && bool(there) != bool(on_device)) fail(text("a copy fails: %s is memory of the %s, and its kind says of the %s", name, there ? "device" : "host", there ? "host" : "device"), pc);
+    if (on_device >= 0 && bool(there) != bool(on_device) && !(there && there->second.managed)) fail(text("a copy fails: %s is memory of the %s, and its kind says of the %s", name, there ? "device" : "host", there ? "host" : "device"), pc);
     if (there && there->second.freed) fail(text("a copy fails: %s is memory that cudaFree was given", name), pc);
     if (there && at - there->first + size > there->second.size) fail(text("a copy fails: %zu bytes of %s do not lie in %s, which has %zu from there on", size, name, there->second.name, there->second.size - (at - there->first)), pc);
 }
@@ -257,10 +260,15 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
     const std::size_t at = reinterpret_cast<std::size_t>(where), offset = at - reinterpret_cast<std::size_t>(shared);
     if (at - reinterpret_cast<std::size_t>(stack_memory) < stack_size && kernel_number >= 0) return;
     const auto* some = device_at(at);
-    const bool variable = at - reinterpret_cast<std::size_t>(&__start_device_variables) < std::size_t(&__stop_device_variables - &__start_device_variables);
+    const auto within = [at](const char& first, const char& end) { return at - reinterpret_cast<std::size_t>(&first) < std::size_t(&end - &first); };
+    const bool variable = within(__start_device_variables, __stop_device_variables), managed = within(__start_managed_variables, __stop_managed_variables);
     if (kernel_number < 0) {  // the host, in memory of its own
-        if (variable) fail(text("the host %s a variable of the device: copy it with cudaMemcpy%sSymbol", write ? "writes" : "reads", write ? "To" : "From"), pc);
-        if (some) fail(text("the host %s memory of the device: copy it with cudaMemcpy, or do it in a kernel", write ? "writes" : "reads"), pc);
+        const char* does = write ? "writes" : "reads";
+        if (variable) fail(text("the host %s a variable of the device: copy it with cudaMemcpy%sSymbol", does, write ? "To" : "From"), pc);
+        if (some && !some->second.managed) fail(text("the host %s memory of the device: copy it with cudaMemcpy, or do it in a kernel", does), pc);
+        if (some && some->second.freed) fail(text("the host %s memory that cudaFree was given", does), pc);
+        if ((some || managed) && running) hazard("unwaited", pc, 0, text("the host %s %s while a kernel may run: cudaDeviceSynchronize() must come before", does, some ? some->second.name : "a managed variable"));
+        if (write && some) written(where, size);
         return;
     }
     last_pc = pc;
@@ -272,7 +280,7 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
         space = SHARED;
     } else if (!some) {
         const char* variables_of_host = &__data_start ? &__data_start : &_end;  // constants and code lie before them
-        if (variable || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(variables_of_host - &__executable_start)) return;
+        if (variable || managed || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(variables_of_host - &__executable_start)) return;
         if (at - reinterpret_cast<std::size_t>(variables_of_host) < std::size_t(&_end - variables_of_host))
             fail(text("%s %s a variable of the host: __device__ or __constant__ must stand before it", here().c_str(), write ? "writes" : "reads"), pc);
         std::string near;
@@ -416,7 +424,7 @@ void Launch::run(void (*one)(const void*), const void* given) const {
         std::fill(met.begin(), met.end(), began);
         emulated::run(backwards ? blocks - 1 - b : b, 1, threads, touched.size(), backwards);
     }
-    kernel_number = -1;
+    kernel_number = -1, running = true;
 }
 
 static void on_signal(int number, siginfo_t*, void* context) {

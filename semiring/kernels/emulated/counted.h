@@ -71,7 +71,8 @@ enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDe
 using cudaStream_t = void*;
 
 namespace emulated {
-void* allocate(std::size_t size, const char* name, std::size_t pc);
+void* allocate(std::size_t size, const char* name, std::size_t pc, bool managed = false);
+void wait_for_kernels();  // on a card: here all that was launched has ended
 bool release(void* at);
 void copy(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, int kind, std::size_t pc);
 void fill(void* to, int value, std::size_t size, std::size_t pc);
@@ -114,11 +115,13 @@ struct Configured {
 }  // namespace emulated
 #define __syncthreads() emulated::synchronize()
 
+// On a card the host waits for kernels here, for all streams alike.
+static cudaError_t waited() { return emulated::wait_for_kernels(), cudaSuccess; }
 struct cudaEvent {};
 using cudaEvent_t = cudaEvent;
 static cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
 static cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaSuccess; }
-static cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+static cudaError_t cudaEventSynchronize(cudaEvent_t) { return waited(); }
 static cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 static cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 0, cudaSuccess; }  // no clock
 
@@ -131,20 +134,27 @@ template <class V> OUTSIDE cudaError_t cudaMallocPitch(V** to, std::size_t* pitc
     *to = static_cast<V*>(emulated::allocate(*pitch * height, "cudaMallocPitch", HERE));
     return cudaSuccess;
 }
-static cudaError_t cudaFree(void* at) { return emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
+constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
+constexpr int cudaCpuDeviceId = -1;
+template <class V> OUTSIDE cudaError_t cudaMallocManaged(V** to, std::size_t size, unsigned = cudaMemAttachGlobal) {
+    *to = static_cast<V*>(emulated::allocate(size, "cudaMallocManaged", HERE, true));
+    return cudaSuccess;
+}
+static cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
+static cudaError_t cudaFree(void* at) { return waited(), emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
 OUTSIDE static cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
     emulated::copy(to, size, from, size, size, 1, kind, HERE);
-    return cudaSuccess;
+    return waited();
 }
 OUTSIDE static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, cudaMemcpyKind kind) {
     emulated::copy(to, apart, from, each, width, rows, kind, HERE);
-    return cudaSuccess;
+    return waited();
 }
 template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0) {
-    return emulated::move(reinterpret_cast<char*>(&to) + offset, from, size), cudaSuccess;
+    return emulated::move(reinterpret_cast<char*>(&to) + offset, from, size), waited();
 }
 template <class S> cudaError_t cudaMemcpyFromSymbol(void* to, const S& from, std::size_t size, std::size_t offset = 0) {
-    return emulated::move(to, reinterpret_cast<const char*>(&from) + offset, size), cudaSuccess;
+    return emulated::move(to, reinterpret_cast<const char*>(&from) + offset, size), waited();
 }
 OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) {
     emulated::copy(to, size, from, size, size, 1, kind, HERE);
@@ -159,14 +169,14 @@ static cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSucce
 static cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 static cudaError_t cudaSetDevice(int device) { return device ? cudaErrorInvalidValue : cudaSuccess; }
 static cudaError_t cudaStreamCreate(cudaStream_t* made) { return *made = nullptr, cudaSuccess; }
-static cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+static cudaError_t cudaStreamSynchronize(cudaStream_t) { return waited(); }
 static cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 OUTSIDE static cudaError_t cudaMemset(void* to, int value, std::size_t size) {
     emulated::fill(to, value, size, HERE);
     return cudaSuccess;
 }
-static cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-static cudaError_t cudaThreadSynchronize() { return cudaSuccess; }
+static cudaError_t cudaDeviceSynchronize() { return waited(); }
+static cudaError_t cudaThreadSynchronize() { return waited(); }
 static cudaError_t cudaGetLastError() { return cudaSuccess; }
 static cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 static const char* cudaGetErrorString(cudaError_t error) { return error ? "invalid value" : "no error"; }

@@ -21,6 +21,7 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline
 #define DEVICE_VARIABLE __attribute__((section("device_variables")))
+#define MANAGED_VARIABLE __attribute__((section("managed_variables")))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 // Of what an instrumented translation unit runs on behalf of the runtime, nothing is counted.

@@ -12,8 +12,9 @@ _DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w\s:]+?
 _SHARED = re.compile(
     r"(?:\bstatic\s+)?__shared__\s+(?:__align__\(\d+\)\s*)?((?:(?:const|volatile|unsigned|signed|long)\s+)*[\w:]+)\s+([^;{}=]+);"
 )
-#: Of the device, and not constant; constants are of both sides.
-_VARIABLE = re.compile(r"__(?:device|constant)__(?=((?:[^;(){}=\[]|\[[^\]]*\])*)[;={])")
+#: Of the device, of both sides (managed), and not constant; constants are of both sides.
+_MANAGED = re.compile(r"__managed__\s+__device__|__device__\s+__managed__")
+_VARIABLE = re.compile(r"__(device|constant|managed)__(?=((?:[^;(){}=\[]|\[[^\]]*\])*)[;={])")
 #: A variable of a kernel between its launches, of the device without a word.
 _STATIC = re.compile(r"\bstatic\s+(?!.*__|const)")
 _CALL = re.compile(r"(?<![\w.>:])(\w[\w:]*(?:<[^<>;(){}]*>::\w+)?)\s*(?:<[^<>;(){}]*>\s*)?\(")
@@ -57,8 +58,10 @@ def translated(text: str, name: str, macros: str = "") -> str:
 
     for f in reversed([f for f in _functions(text) if f.device]):
         text = text[: f.body] + _STATIC.sub("static __device__ ", text[f.body : f.end]) + text[f.end :]
+    sections = {"managed": "MANAGED_VARIABLE"}
     text = _VARIABLE.sub(
-        lambda found: "" if re.search(r"\bconst", found[1]) else "DEVICE_VARIABLE", _CUDA_HEADER.sub("", text)
+        lambda found: "" if re.search(r"\bconst", found[2]) else sections.get(found[1], "DEVICE_VARIABLE"),
+        _MANAGED.sub(lambda found: "__managed__" + "\n" * found[0].count("\n"), _CUDA_HEADER.sub("", text)),
     )
     text = _DYNAMIC.sub(
         lambda found: f"{found[1]}* {found[2]} = emulated::dynamic<{found[1]}>();" + "\n" * found[0].count("\n"), text
