@@ -170,8 +170,13 @@ FAULTS = {
         "fault: line 8: a division by zero, in kernel step, block (0, 0, 0), thread (0, 0, 0)",
     ),
     "a warp waits": (
-        *(NAIVE, ("    if (j >= n) return;", "    if (threadIdx.x < 5) __syncwarp();")),
+        *(NAIVE, ("    if (j >= n) return;", "    if (threadIdx.x < 5) __syncwarp();\n    __syncthreads();")),
         "threads of a warp wait for others that do not come",
+    ),
+    "shared memory that nobody allowed": (
+        *(NAIVE, ("<<<blocks, threads>>>", "<<<blocks, threads, 60000>>>")),
+        "fault: line 16: the launch of step fails: 60000 bytes of shared memory, beyond 49152, take "
+        "cudaFuncSetAttribute(step, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000) before",
     ),
     "too much shared memory": (
         *(NAIVE, ("    if (j >= n) return;", "    __shared__ double much[80][80]; much[0][0] = 1;")),
@@ -326,6 +331,15 @@ HAZARDS = {
         *(SHARED, ("    if (second == INT_MAX) return;\n", ""), False),
         "line 16: kernel step, block (0, 6, 0), thread (1, 0, 0) leaves the range of its integers: 90 + 2147483647 (∞",
     ),
+    "a warp without some": (
+        *(NAIVE, ("    float through", "    __syncwarp();\n    float through"), True),
+        "line 10: kernel step, block (0, 0, 0): 24 of the 32 threads of a warp returned before a __syncwarp() or a "
+        "shuffle at which 8 wait; 1,600 times",
+    ),
+    "a lane that is not there": (
+        *(NAIVE, ("float through =", "float through = 0 * __shfl_down_sync(~0u, 1.0f, 1) +"), None),
+        "kernel step, block (0, 0, 0), thread (39, 0, 0) reads lane 8, which has returned, is not there, or is not in",
+    ),
     "nothing there": (
         *(SHARED, ("if (threadIdx.x == 0) first", "if (threadIdx.x == 0 && i > 0) first"), False),
         "line 14: kernel step, block (0, 0, 0), thread (0, 0, 0) reads first where no thread of the block has written",
@@ -338,7 +352,7 @@ def test_a_hazard_is_told_with_its_lines(tried, name):
     text, edit, right, said = HAZARDS[name]
     found = tried(edited(text, edit))
     if right is None:
-        assert "different" in str(found)
+        assert "different" in str(found) or "reads lane" in str(found)
     else:
         assert bool(found) == right
     assert any(hazard.startswith(said) for hazard in found.run.hazards), str(found)
@@ -639,6 +653,35 @@ SPELLINGS = {
             "    cudaMallocHost(&held, 4 * n);\n    cudaMemcpy(held, D, 4 * n, cudaMemcpyDeviceToHost);\n"
             "    D += held[0] > 0;\n    cudaFreeHost(held);\n    for (int k",
         ),
+    ),
+    "parts of a warp": (
+        ("    if (j >= n) return;", "    unsigned here = __activemask();\n    if (j >= n) return;"),
+        (
+            "    float through =",
+            "    int lane = threadIdx.x % warpSize, low = lane < 4;\n"
+            "    unsigned all = n - j + lane < 32 ? 255 : here;\n"
+            "    float z = 0;\n    if (low) z = __shfl_sync(15, lane, 9, 4) - 1;\n"
+            "    if (low) z += __shfl_down_sync(15, lane, 1, 2) - (lane | 1) + __ballot_sync(15, lane > 2) - 8;\n"
+            "    z += __popc(__ballot_sync(all, 1)) != __popc(all) || !__all_sync(all, 1) || __any_sync(all, 0);\n"
+            "    z += __shfl_up_sync(all, lane, 2, 4) - (lane % 4 < 2 ? lane : lane - 2);\n"
+            "    z += __shfl_xor_sync(all, lane, 1, 8) - (lane ^ 1) + __reduce_add_sync(all, 1) - __popc(all);\n"
+            "    if (low) z += __ballot_sync(15, 1) - 15;\n"
+            "    z += __reduce_min_sync(all, lane) + 7 * (__popc(__match_any_sync(all, low)) == 0);\n"
+            "    float through = z +",
+        ),
+    ),
+    "what a program asks of its card": (
+        (
+            "    for (int k",
+            "    cudaDeviceProp card;\n    cudaGetDeviceProperties(&card, 0);\n    assert(card.warpSize == 32);\n"
+            "    cudaFuncSetAttribute(step, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);\n    cudaStream_t s;\n"
+            "    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);\n    float *x, *y;\n"
+            "    cudaMallocAsync(&x, 8, s);\n"
+            "    cudaMemsetAsync(x, 0, 8, s), cudaFreeAsync(x, s), cudaHostAlloc(&y, 8, cudaHostAllocMapped);\n"
+            "    cudaFreeHost(y);\n    for (int k",
+        ),
+        ("<<<blocks, threads>>>", "<<<blocks, threads, 60000, s>>>"),
+        ("(D, n, pitch, k);", "(D, n, pitch, k);\n    cudaDeviceReset();"),
     ),
     "static shared memory": (
         (

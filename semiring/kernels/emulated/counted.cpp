@@ -359,7 +359,7 @@ void paused(Block& all) {
     }
 }
 
-void passed(int which) {
+void passed(long which) {
     if (which == 0) {
         ++kernels[kernel_number].barriers;
         passed_at = now++;
@@ -374,8 +374,25 @@ void passed(int which) {
     }
     leave();  // what follows is counted with the others'
 }
+void silent(unsigned lane) {
+    hazard("silent", PC, 0, text("%s reads lane %u, which has returned, is not there, or is not in the mask", here().c_str(), lane));
+}
 // Who has returned is not waited for, as on a card of today; older ones hang, or go on too early.
 bool stuck(Block& all) {
+    for (auto& [which, barrier] : all.barriers) {
+        if (which < 1000 || !barrier.arrived) continue;
+        const std::size_t warp = which % 1000;
+        unsigned lanes = 0, gone = 0, waits = 0;
+        for (std::size_t t = warp * 32; lanes < 32 && t < all.fibers.size(); ++t, ++lanes) {
+            const Fiber& f = all.fibers[t];
+            gone += f.done;
+            if (!f.done && f.waits == &barrier && f.generation == barrier.generation) ++waits, self = t;
+        }
+        if (gone + waits < lanes) continue;
+        if (gone) hazard("missed", waiting_pc[self], 0, text("%s: %u of the %u threads of a warp returned before a __syncwarp() or a shuffle at which %u wait", in_block().c_str(), gone, lanes, waits));
+        next(barrier), met[warp] = now++;
+        return true;
+    }
     Barrier& barrier = all.barriers[0];
     unsigned returned = 0, waiting = 0, first = all.fibers.size();
     for (std::size_t t = 0; t < all.fibers.size(); ++t) {
@@ -386,7 +403,7 @@ bool stuck(Block& all) {
     if (!waiting || returned + waiting < all.fibers.size())
         fail(text("%s: threads of a warp wait for others that do not come: __syncwarp() or a shuffle that not all of its lanes reach", in_block().c_str()), last_pc);
     hazard("missed", waiting_pc[self], 0, text("%s: %u of %zu threads, %s first, returned before a __syncthreads() at which %u wait", in_block().c_str(), returned, all.fibers.size(), triple(thread(first)).c_str(), waiting));
-    barrier.arrived = 0, ++barrier.generation;
+    next(barrier);
     ++kernels[kernel_number].barriers, passed_at = now++;
     std::fill(waiting_pc, waiting_pc + 1024, 0);
     return true;
@@ -396,7 +413,13 @@ void synchronize() {
     last_pc = waiting_pc[self] = PC;
     meet(0, block->fibers.size());
 }
+void synchronize_lanes(unsigned lanes) {
+    last_pc = waiting_pc[self] = PC;
+    meet_lanes(lanes);
+}
 
+static std::size_t allowed = STATIC;  // bytes of dynamic shared memory that a launch may ask for
+void allow_shared(std::size_t size) { allowed = std::max(allowed, size); }
 static void (*thread_of)(const void*);
 void Launch::run(void (*one)(const void*), const void* given) const {
     const std::size_t threads = std::size_t(block.x) * block.y * block.z, blocks = std::size_t(grid.x) * grid.y * grid.z;
@@ -406,6 +429,7 @@ void Launch::run(void (*one)(const void*), const void* given) const {
     if (threads > 1024 || block.z > 64) wrong("a block has at most 1024 threads (64 along z), got " + triple(block));
     if (grid.x > INT_MAX || grid.y > 65535 || grid.z > 65535) wrong("a grid has at most 65535 blocks along y and z, got " + triple(grid));
     if (shared > DYNAMIC) wrong(text("a block has at most %u bytes of shared memory, got %zu", DYNAMIC, shared));
+    if (shared > allowed) wrong(text("%zu bytes of shared memory, beyond %zu, take cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %zu) before", shared, allowed, name, shared));
     auto known = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.name == name; });
     if (known == kernels.end()) known = kernels.insert(known, {name});
     kernel_number = known - kernels.begin();

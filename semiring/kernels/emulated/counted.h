@@ -21,6 +21,7 @@ void* memset(void*, int, std::size_t) noexcept __asm__("counted_memset");
 }
 #endif
 
+#include <cassert>
 #include <cfloat>
 #include <climits>
 #include <cstdint>
@@ -58,12 +59,8 @@ void* memset(void*, int, std::size_t) noexcept __asm__("counted_memset");
         }                                                                                                             \
     };                                                                                                                \
     static name make_##name(V x, V y, V z, V w) { return {x, y, z, w}; }
-WIDE2(int2, int) WIDE4(int4, int) WIDE2(float2, float) WIDE4(float4, float) WIDE2(double2, double)
+WIDE2(int2, int) WIDE4(int4, int) WIDE2(float2, float) WIDE4(float4, float) WIDE2(double2, double) WIDE2(uint2, unsigned)
 template <class V> V __ldg(const V* from) { return *from; }
-template <class V> V __shfl_down_sync(unsigned, V value, int by) {
-    const int lane = emulated::self % 32;
-    return emulated::told_by(value, lane + by < 32 ? lane + by : lane);
-}
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation };
 using cudaError = cudaError_t;
@@ -79,7 +76,9 @@ void fill(void* to, int value, std::size_t size, std::size_t pc);
 void move(void* to, const void* from, std::size_t size);
 void* variable(int number, std::size_t size, const char* name);
 template <class V> V* dynamic() { return reinterpret_cast<V*>(shared); }
+void allow_shared(std::size_t size);
 void synchronize();
+void synchronize_lanes(unsigned lanes = ~0u);
 void written(const void* at, std::size_t size);
 void computed_in(bool whole, int bytes);
 [[noreturn]] void refuse(const char* why);
@@ -114,6 +113,7 @@ struct Configured {
 };
 }  // namespace emulated
 #define __syncthreads() emulated::synchronize()
+#define __syncwarp emulated::synchronize_lanes
 
 // On a card the host waits for kernels here, for all streams alike.
 static cudaError_t waited() { return emulated::wait_for_kernels(), cudaSuccess; }
@@ -129,11 +129,16 @@ template <class V> OUTSIDE cudaError_t cudaMalloc(V** to, std::size_t size) {
     *to = static_cast<V*>(emulated::allocate(size, "cudaMalloc", HERE));
     return cudaSuccess;
 }
+template <class V> OUTSIDE cudaError_t cudaMallocAsync(V** to, std::size_t size, cudaStream_t) {
+    *to = static_cast<V*>(emulated::allocate(size, "cudaMallocAsync", HERE));
+    return cudaSuccess;
+}
 template <class V> OUTSIDE cudaError_t cudaMallocPitch(V** to, std::size_t* pitch, std::size_t width, std::size_t height) {
     *pitch = (width + 511) / 512 * 512;
     *to = static_cast<V*>(emulated::allocate(*pitch * height, "cudaMallocPitch", HERE));
     return cudaSuccess;
 }
+static cudaError_t cudaFreeAsync(void* at, cudaStream_t) { return emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
 constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
 constexpr int cudaCpuDeviceId = -1;
 template <class V> OUTSIDE cudaError_t cudaMallocManaged(V** to, std::size_t size, unsigned = cudaMemAttachGlobal) {
@@ -160,18 +165,26 @@ OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size
     emulated::copy(to, size, from, size, size, 1, kind, HERE);
     return cudaSuccess;
 }
-template <class V> cudaError_t cudaMallocHost(V** to, std::size_t size) {
+constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaStreamNonBlocking = 1;
+template <class V> cudaError_t cudaHostAlloc(V** to, std::size_t size, unsigned) {
     *to = static_cast<V*>(std::malloc(size));
     return cudaSuccess;
 }
+template <class V> cudaError_t cudaMallocHost(V** to, std::size_t size) { return cudaHostAlloc(to, size, 0); }
 static cudaError_t cudaFreeHost(void* at) { return std::free(at), cudaSuccess; }
 static cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 static cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 static cudaError_t cudaSetDevice(int device) { return device ? cudaErrorInvalidValue : cudaSuccess; }
+static cudaError_t cudaDeviceReset() { return waited(); }
 static cudaError_t cudaStreamCreate(cudaStream_t* made) { return *made = nullptr, cudaSuccess; }
+static cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned) { return cudaStreamCreate(made); }
 static cudaError_t cudaStreamSynchronize(cudaStream_t) { return waited(); }
 static cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 OUTSIDE static cudaError_t cudaMemset(void* to, int value, std::size_t size) {
+    emulated::fill(to, value, size, HERE);
+    return cudaSuccess;
+}
+OUTSIDE static cudaError_t cudaMemsetAsync(void* to, int value, std::size_t size, cudaStream_t = nullptr) {
     emulated::fill(to, value, size, HERE);
     return cudaSuccess;
 }
@@ -180,6 +193,24 @@ static cudaError_t cudaThreadSynchronize() { return waited(); }
 static cudaError_t cudaGetLastError() { return cudaSuccess; }
 static cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 static const char* cudaGetErrorString(cudaError_t error) { return error ? "invalid value" : "no error"; }
+static const char* cudaGetErrorName(cudaError_t error) { return error ? "cudaErrorInvalidValue" : "cudaSuccess"; }
+
+// An A100, of compute capability 8.0 (CUDA C++ Programming Guide, technical specifications by compute capability).
+struct cudaDeviceProp {
+    char name[256] = "emulated on the processor";
+    std::size_t totalGlobalMem = 40ull << 30, sharedMemPerBlock = 48 << 10, sharedMemPerBlockOptin = 163 << 10;
+    std::size_t sharedMemPerMultiprocessor = 164 << 10, totalConstMem = 64 << 10;
+    int regsPerBlock = 65536, regsPerMultiprocessor = 65536, warpSize = 32, maxThreadsPerBlock = 1024;
+    int maxThreadsDim[3] = {1024, 1024, 64}, maxGridSize[3] = {INT_MAX, 65535, 65535};
+    int major = 8, minor = 0, multiProcessorCount = 108, maxThreadsPerMultiProcessor = 2048, l2CacheSize = 40 << 20;
+    int managedMemory = 1, concurrentManagedAccess = 1, cooperativeLaunch = 0;
+};
+static cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int) { return *found = {}, cudaSuccess; }
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout };
+template <class F> cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute of, int value) {
+    if (of == cudaFuncAttributeMaxDynamicSharedMemorySize) emulated::allow_shared(value);
+    return cudaSuccess;
+}
 
 namespace emulated {
 // The file's `closure` on a matrix of doubles, in whatever numbers it takes; ∞ is the largest of an integer type.

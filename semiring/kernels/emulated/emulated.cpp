@@ -27,19 +27,26 @@ static __attribute__((noinline)) void go_on(Stack& stack) {
 }
 // What who counts is told: a barrier is passed; all threads of a block wait or have run; stacks lie there.
 // Whether a block in which all wait can go on.
-void __attribute__((weak)) passed(int) {}
+void __attribute__((weak)) passed(long) {}
 void __attribute__((weak)) paused(Block&) {}
 bool __attribute__((weak)) stuck(Block&) { return false; }
 void __attribute__((weak)) on_stacks(char*, std::size_t) {}
-void open(Barrier& barrier, int which) {
-    barrier.arrived = 0, ++barrier.generation;
+// A lane is read that tells nothing.
+void __attribute__((weak)) silent(unsigned) {}
+void next(Barrier& barrier) {
+    static long turns = 0;
+    barrier.arrived = 0, barrier.generation = ++turns;
+}
+void open(Barrier& barrier, long which) {
+    next(barrier);
     passed(which);
 }
-void meet(int which, int count) {
+long meet(long which, int count) {
     Barrier& barrier = block->barriers[which];
-    if (++barrier.arrived == count) return open(barrier, which);
+    if (++barrier.arrived == count) return open(barrier, which), barrier.generation;
     mine().waits = &barrier, mine().generation = barrier.generation;
     leave();
+    return barrier.generation;
 }
 void copy(void* to, const void* from, int size, int bytes) {
     if (reinterpret_cast<std::size_t>(to) % size || reinterpret_cast<std::size_t>(from) % size) std::abort();
@@ -53,7 +60,7 @@ void wait(std::size_t left) {
 }
 // Four 8 × 128-bit matrices, a row of 16 bytes at each thread's address.
 void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsigned from) {
-    const unsigned long long* at = tell(from);
+    const unsigned long long* at = tell(from).words;
     const unsigned lane = self % 32;
     unsigned* to[] = {&x0, &x1, &x2, &x3};
     for (int i = 0; i < 4; ++i) std::memcpy(to[i], shared + unsigned(at[8 * i + lane / 4]) + 4 * (lane % 4), 4);
@@ -62,9 +69,9 @@ void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsig
 void multiply_bits(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
     auto& all = block->fragments[self / 32];
     const unsigned lane = self % 32, own[] = {a0, a1, a2, a3, b0, b1};
-    meet(1000 + self / 32, 32);
+    meet_lanes(~0u);
     std::memcpy(all[lane], own, sizeof own);
-    meet(1000 + self / 32, 32);
+    meet_lanes(~0u);
     int* to[] = {&c0, &c1, &c2, &c3};
     for (int e = 0; e < 4; ++e)
         for (unsigned q = 0; q < 4; ++q) {
@@ -91,6 +98,12 @@ int __syncthreads_count(int own) {
     count[emulated::block] += own != 0;
     __syncthreads();
     return count[emulated::block];
+}
+unsigned __activemask() {
+    const auto& all = emulated::block->fibers;
+    unsigned found = 0;
+    for (std::size_t i = 0, t = emulated::self / 32 * 32; i < 32 && t < all.size(); ++i, ++t) found |= unsigned(!all[t].done) << i;
+    return found;
 }
 
 namespace emulated {

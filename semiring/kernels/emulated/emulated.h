@@ -33,6 +33,7 @@ struct int4 { int x, y, z, w; };
 #endif
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct uint3 { unsigned x, y, z; };
+constexpr int warpSize = 32;
 struct dim3 {
     unsigned x, y, z;
     dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
@@ -62,8 +63,9 @@ struct Block {
     unsigned char* shared;
     std::vector<Fiber> fibers;
     std::vector<char> variables;  // of shared memory: what they are while another block runs
-    std::map<int, Barrier> barriers;
+    std::map<long, Barrier> barriers;  // 0: of the block
     unsigned long long words[32][32];  // of each warp, what its threads tell one another
+    long told[32][32];                 // and when: the generation of the barrier at which they met
     unsigned fragments[32][32][6];
 };
 extern DEVICE_VARIABLE Block* block;
@@ -76,12 +78,13 @@ extern DEVICE_VARIABLE dim3 blockDim, gridDim;
 namespace emulated {
 UNCOUNTED inline Fiber& mine() { return block->fibers[self]; }
 void leave();
-void open(Barrier& barrier, int which);
-void passed(int which);
+void next(Barrier& barrier);
+void open(Barrier& barrier, long which);
+void passed(long which);
 void paused(Block& all);
 bool stuck(Block& all);
 void on_stacks(char* memory, std::size_t size);
-void meet(int which, int count);
+long meet(long which, int count);  // the barrier's generation from then on
 // What others may have changed since this thread looked last.
 template <class V> UNCOUNTED V look(const V* at) {
     mine().turned = true;
@@ -91,19 +94,36 @@ template <class V> UNCOUNTED V look(const V* at) {
 void copy(void* to, const void* from, int size, int bytes);
 void commit();
 void wait(std::size_t left);
-// What all threads of a warp tell, to each.
-template <class V> UNCOUNTED const unsigned long long* tell(V value) {
-    unsigned long long* told = block->words[self / 32];
-    meet(1000 + self / 32, 32);  // nobody reads what was told before
-    std::memcpy(&(told[self % 32] = 0), &value, sizeof value);
-    meet(1000 + self / 32, 32);
-    return told;
-}
-template <class V> UNCOUNTED V told_by(V value, unsigned lane) {
-    V found;
-    std::memcpy(&found, &tell(value)[lane % 32], sizeof found);
+// Lanes of a warp meet, at a barrier for each set of lanes.
+UNCOUNTED inline long meet_lanes(unsigned lanes) { return meet(1000 * (1 + long(lanes)) + self / 32, __builtin_popcount(lanes)); }
+// What lanes of a warp tell one another; who has returned tells nothing.
+struct Told {
+    const unsigned long long* words;
+    unsigned lanes;
+    template <class F> UNCOUNTED void each(F visit) const {
+        for (unsigned i = 0; i < 32; ++i)
+            if (lanes >> i & 1) visit(i, words[i]);
+    }
+};
+template <class V> UNCOUNTED Told tell(V value, unsigned lanes = ~0u) {
+    const unsigned warp = self / 32, lane = self % 32;
+    const long met = meet_lanes(lanes);  // nobody reads what was told before
+    std::memcpy(&(block->words[warp][lane] = 0), &value, sizeof value);
+    block->told[warp][lane] = met;
+    meet_lanes(lanes);
+    Told found{block->words[warp], 0};
+    for (unsigned i = 0; i < 32; ++i) found.lanes |= unsigned(block->told[warp][i] == met) << i;
     return found;
 }
+void silent(unsigned lane);
+template <class V> UNCOUNTED V told_by(V value, unsigned lane, unsigned lanes = ~0u) {
+    const Told told = tell(value, lanes);
+    if (!(told.lanes >> lane & 1)) silent(lane);
+    std::memcpy(&value, &told.words[lane], sizeof value);
+    return value;
+}
+// The first of the `width` lanes among which a shuffle stays.
+UNCOUNTED inline int first_of(int width) { return self % 32 / width * width; }
 void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsigned from);
 void multiply_bits(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1);
 static unsigned pack_pair(int high, int low, unsigned rest) {
@@ -138,43 +158,47 @@ static unsigned short to_bfloat(float x) {
 }  // namespace emulated
 
 UNCOUNTED static void __syncthreads() { emulated::meet(0, emulated::block->fibers.size()); }
-static void __syncwarp(unsigned lanes = ~0u) {
-    emulated::meet(1000 * (1 + __builtin_ctz(lanes)) + emulated::self / 32, __builtin_popcount(lanes));
-}
+static void __syncwarp(unsigned lanes = ~0u) { emulated::meet_lanes(lanes); }
 int __syncthreads_or(int own);
 int __syncthreads_count(int own);
-template <class V> V __shfl_sync(unsigned, V value, int from) { return emulated::told_by(value, from); }
-template <class V> V __shfl_xor_sync(unsigned, V value, int by) { return emulated::told_by(value, emulated::self ^ by); }
-template <class V> V __shfl_up_sync(unsigned, V value, int by) {
-    const int lane = emulated::self % 32;
-    return emulated::told_by(value, lane < by ? lane : lane - by);
+unsigned __activemask();  // all of the warp that have not returned: each thread runs for itself here
+template <class V> V __shfl_sync(unsigned lanes, V value, int from, int width = 32) {
+    return emulated::told_by(value, emulated::first_of(width) + (from & width - 1), lanes);
 }
-UNCOUNTED static unsigned __ballot_sync(unsigned, bool own) {
-    const unsigned long long* told = emulated::tell(own);
+template <class V> V __shfl_xor_sync(unsigned lanes, V value, int by, int width = 32) {
+    const int own = emulated::self % 32, lane = own ^ by;
+    return emulated::told_by(value, lane < emulated::first_of(width) + width ? lane : own, lanes);
+}
+template <class V> V __shfl_up_sync(unsigned lanes, V value, int by, int width = 32) {
+    const int own = emulated::self % 32;
+    return emulated::told_by(value, own - by < emulated::first_of(width) ? own : own - by, lanes);
+}
+template <class V> V __shfl_down_sync(unsigned lanes, V value, int by, int width = 32) {
+    const int own = emulated::self % 32;
+    return emulated::told_by(value, own + by < emulated::first_of(width) + width ? own + by : own, lanes);
+}
+template <class V> UNCOUNTED unsigned __match_any_sync(unsigned lanes, V own) {
     unsigned found = 0;
-    for (int i = 0; i < 32; ++i) found |= unsigned(told[i] != 0) << i;
+    emulated::tell(own, lanes).each([&](int i, unsigned long long x) { found |= unsigned(x == (unsigned long long)own) << i; });
     return found;
 }
-template <class V> UNCOUNTED unsigned __match_any_sync(unsigned, V own) {
-    const unsigned long long* told = emulated::tell(own);
+UNCOUNTED static unsigned __ballot_sync(unsigned lanes, bool own) {
     unsigned found = 0;
-    for (int i = 0; i < 32; ++i) found |= unsigned(told[i] == (unsigned long long)own) << i;
+    emulated::tell(own, lanes).each([&](int i, unsigned long long x) { found |= unsigned(x != 0) << i; });
     return found;
 }
-static bool __any_sync(unsigned all, bool own) { return __ballot_sync(all, own) != 0; }
-UNCOUNTED static int __reduce_add_sync(unsigned, int own) {
-    const unsigned long long* told = emulated::tell(own);
+static bool __any_sync(unsigned lanes, bool own) { return __ballot_sync(lanes, own) != 0; }
+static bool __all_sync(unsigned lanes, bool own) { return !__any_sync(lanes, !own); }
+UNCOUNTED static int __reduce_add_sync(unsigned lanes, int own) {
     int sum = 0;
-    for (int i = 0; i < 32; ++i) sum += int(told[i]);
+    emulated::tell(own, lanes).each([&](int, unsigned long long x) { sum += int(x); });
     return sum;
 }
-UNCOUNTED static unsigned __reduce_min_sync(unsigned, unsigned own) {
-    const unsigned long long* told = emulated::tell(own);
-    unsigned least = own;
-    for (int i = 0; i < 32; ++i) least = least < told[i] ? least : unsigned(told[i]);
-    return least;
+UNCOUNTED static unsigned __reduce_min_sync(unsigned lanes, unsigned own) {
+    emulated::tell(own, lanes).each([&](int, unsigned long long x) { own = own < x ? own : unsigned(x); });
+    return own;
 }
-static unsigned __reduce_max_sync(unsigned all, unsigned own) { return ~__reduce_min_sync(all, ~own); }
+static unsigned __reduce_max_sync(unsigned lanes, unsigned own) { return ~__reduce_min_sync(lanes, ~own); }
 UNCOUNTED static unsigned __cvta_generic_to_shared(const void* at) { return static_cast<const unsigned char*>(at) - emulated::shared; }
 static void* __cvta_shared_to_generic(unsigned at) { return emulated::shared + at; }
 static void __threadfence() {}
