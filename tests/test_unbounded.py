@@ -260,6 +260,9 @@ def test_a_negative_cycle_that_no_source_reaches_matters_to_none(engine):
     part = shortest_paths(g, engine=engine, sources=sources, targets=["v7", "v30"], limit=9)
     expected = D[np.ix_([3, 0, 19], [7, 30])]
     np.testing.assert_array_equal(np.asarray(part), np.where(expected > 9, INF, expected))
+    many = shortest_paths(g, engine=engine, sources=names[:12])  # read in panels of all that reach no cycle
+    for axis in (0, 1):
+        np.testing.assert_array_equal(many.reduce(np.maximum, axis=axis), D[:12].max(axis=axis))
     changed = r.update({(names[i[0]], names[j[0]]): 50})
     B = A.copy()
     B[i[0], j[0]] = 50

@@ -54,6 +54,12 @@ class Pruned(Engine):
             )
         return self.engine.rows(wanted, block)
 
+    def panels(self, *, columns: bool = False) -> Blocks:
+        """Panels of all columns, or of the known rows."""
+        if columns:
+            return super().panels(columns=True)
+        return ((positions, D.T) for positions, D in self.rows(np.flatnonzero(self.known)))
+
     def column(self, j: int) -> np.ndarray:
         return self.engine.column(j)
 
