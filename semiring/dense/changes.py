@@ -126,6 +126,19 @@ class _Table:
         record = dtypes.SCALARS[self.D.dtype]
         return record.integer and self.s.mul.saturating and longest >= record.high
 
+    def _keeps(self, u: int, v: int, *weights: Scalar) -> bool:
+        """Whether no sum over an arc leaves the integers, and none that saturates counts as no walk."""
+        record = dtypes.SCALARS[self.D.dtype]
+        if not (record.integer and self.s.mul.saturating):
+            return True
+        lines = self._lines(u, v, *weights)
+        every = np.concatenate(lines)
+        if 3 * max(-np.minimum.reduce(every).item(), np.maximum.reduce(every).item()) < record.high:
+            return True  # then none is zero, either
+        # Lines without a zero join all vertices by way of the arc, by sums that do not saturate.
+        hidden = any((x == self.zero).any() for x in lines) and any(map(self._any_beats_one, lines))
+        return not self._leaves(_longest(lines)) and (not hidden or self._complete)
+
     def affords(self, better: int, worse: int) -> bool:
         """Whether that many arcs might take less time than a closure."""
         return better * self.arc[0] + worse * self.arc[1] <= self.left
@@ -136,14 +149,10 @@ class _Table:
 
     def improve(self, u: int, v: int, w: Array) -> bool:
         """D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]."""
-        D, d = self.D, self.D[u, v].item()
+        d = self.D[u, v].item()
         if not self._beats(w, d):
             return True
-        lines = self._lines(u, v, w, d) if dtypes.SCALARS[D.dtype].integer else ()
-        if not self._spend(self.arc[0]) or self._leaves(_longest(lines)):
-            return False
-        # Lines without a zero join all vertices by way of the arc, by sums that do not saturate.
-        if any((x == self.zero).any() for x in lines) and any(map(self._any_beats_one, lines)) and not self._complete:
+        if not self._spend(self.arc[0]) or not self._keeps(u, v, w, d):
             return False
         found = self.write(self._arc(u, v, w).gain)
         self.found += found
