@@ -22,8 +22,8 @@ from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, 
 from ..instructions import Int, instruction
 from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..kinds import Kind
-from ..vectors import I32, I64, _declare, across, loop, short_at, splat
-from .strips import STRIP, accumulate
+from ..vectors import I32, I64, _declare, accumulate, across, loop, short_at, splat
+from .strips import STRIP
 
 F64 = ir.DoubleType()
 #: Byte offsets of the second, third and fourth of four vectors.
