@@ -126,20 +126,26 @@ def climb_tile(
 def tiles(
     builder: Builder, kind: Kind, mirrored: Value, columns: Value, lanes: Value
 ) -> Iterator[tuple[Vectors, int, int, Value]]:
-    """Switch over tiles by number of columns, each a loop over all lanes: vectors, their number, columns, offset.
+    """Loops over all lanes, by number of columns: vectors, their number, columns, offset.
 
     optsize, since unrolling would only cost compile time.
     """
     builder.function.attributes.add("optsize")
+    for c in cases(builder, columns):
+        for v, vectors, offset in _groups(builder, kind, lanes):
+            v.swapped = mirrored
+            yield v, vectors, c, offset
+
+
+def cases(builder: Builder, columns: Value) -> Iterator[int]:
+    """Switch over the number of columns of a strip."""
     done = builder.append_basic_block("tile_done")
     switch = builder.switch(columns, done)
     for c in range(1, STRIP + 1):
         block = builder.append_basic_block(f"tile_{c}")
         switch.add_case(I64(c), block)
         builder.position_at_end(block)
-        for v, vectors, offset in _groups(builder, kind, lanes):
-            v.swapped = mirrored
-            yield v, vectors, c, offset
+        yield c
         builder.branch(done)
     builder.position_at_end(done)
 
