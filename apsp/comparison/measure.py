@@ -146,7 +146,8 @@ def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, li
 
 def run(array: Array, s: Semiring, contender: Contender, repeats: int | None = None) -> tuple[Row, np.ndarray]:
     """One contender's row without comparisons, and its result on the host; kernels are compiled first."""
-    ops = _bind(s, array, contender)
+    nonnegative = fast(survey(array, s, where="compare"), s, array.dtype, len(array))
+    ops = bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
     plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=_block(contender, len(array), ops))
     schedule = _schedules.get(plan.schedule)
     ops.synchronize()
@@ -220,12 +221,6 @@ def _block(contender: Contender, n: int, ops: Backend) -> int:
     if contender.block is None:
         return int(min(ops.pivot, max(1, -(-n // _LEAST))))
     return contender.block or int(ops.pivot)
-
-
-def _bind(s: Semiring, array: Array, contender: Contender) -> Backend:
-    """The contender's verbs, in the variant that the data permit."""
-    nonnegative = fast(survey(array, s, where="compare"), s, array.dtype, len(array))
-    return bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
 
 
 def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:

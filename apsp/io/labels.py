@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from semiring.host.arrays import broadcast
 from semiring.host.errors import ShapeError, VertexError
 from semiring.host.spelling import came, did_you_mean
 from semiring.host.types import Label
@@ -245,17 +246,10 @@ def _as_range(names: tuple[Label, ...]) -> range | tuple[Label, ...]:
     return names
 
 
-def between(sources: Labels, targets: Labels, u: Label, v: Label, *, where: str) -> tuple[np.ndarray, np.ndarray]:
+def between(sources: Labels, targets: Labels, u: Label, v: Label, *, where: str) -> tuple[np.ndarray, ...]:
     """Broadcast positions of u among sources and v among targets; raises VertexError and ShapeError."""
-    i, j = sources.positions_like(u), targets.positions_like(v)
-    try:
-        i, j = np.broadcast_arrays(i, j)
-    except ValueError:
-        raise ShapeError(
-            f"{where}: u and v must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}. "
-            "An array u[:, None] and v make a table."
-        ) from None
-    return i, j
+    places = sources.positions_like(u), targets.positions_like(v)
+    return broadcast(f"{where}: u and v", *places, hint=" An array u[:, None] and v make a table.")
 
 
 def look_up(

@@ -217,8 +217,6 @@ def dense(plan: Plan, allocated: int = 0) -> Estimate:
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
     """The share of vertices that a search reaches, from a sample: (share with out-arcs) · (share with in-arcs)."""
-    import numpy as np
-
     share = 1.0
     for ends in (tails, heads):
         has_arc = np.zeros(max(n, 1), bool)
@@ -247,8 +245,6 @@ def search(
 
 def spread(weights: np.ndarray) -> float:
     """√3 · σ / mean of sampled weights: 1 (the maximum) for uniform; if all alike, a first walk is nearly the best."""
-    import numpy as np
-
     some = weights[:: max(1, len(weights) // _LOOKED)].astype(np.float64)
     heaviest = some.max(initial=0.0)
     if not 0 < heaviest < math.inf:

@@ -14,11 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semiring.algebra import dtypes
 from semiring.algebra.catalog import get
+from semiring.dense.linalg import matmul
+from semiring.dense.random import random_matrix
 from semiring.host import compiling
 from semiring.host.errors import DeviceError
 from semiring.kernels.observed import Callback
 
+from ..answers.reach import transitive_closure
+from ..answers.result import shortest_paths
+from ..closures import closure
+from ..generate import random_graph, road_like
 from ..io.graph import Graph
 
 #: Usual dtypes of shortest paths.
@@ -35,12 +42,6 @@ class Task(NamedTuple):
 
 def _closure(semiring: str, dtype: str) -> None:
     """Matrices of one and several blocks, with and without negative entries, of equal ones; small batches, products."""
-    from semiring.algebra import dtypes
-    from semiring.dense.linalg import matmul
-    from semiring.dense.random import random_matrix
-
-    from ..closures import closure
-
     s = get(semiring)
     for n in (40, 600):
         A = np.triu(np.ones((n, n), bool), 1)  # acyclic: a closure exists for any weights
@@ -57,8 +58,6 @@ def _closure(semiring: str, dtype: str) -> None:
 
 def _roads(semiring: Any, dtype: str) -> None:
     """Sparse graphs: elimination, pairs, paths, rows, nearest sources, hub labels; hops."""
-    from ..answers.result import shortest_paths
-
     graph, lengths = _road(3000), get(semiring).lengths
     u, v = _first(graph)
     r = shortest_paths(graph, semiring=semiring, dtype=dtype, engine="elimination")
@@ -76,8 +75,6 @@ def _roads(semiring: Any, dtype: str) -> None:
 
 def _routes(semiring: Any, dtype: str) -> None:
     """Predecessors of all pairs, paths, hops and verification, dense and sparse."""
-    from ..answers.result import shortest_paths
-
     graph = _road(400)
     u, v = _first(graph)
     for engine in ("dense", "elimination") if get(semiring).add.selects else ():
@@ -87,9 +84,6 @@ def _routes(semiring: Any, dtype: str) -> None:
 
 def _networks(semiring: Any, dtype: str) -> None:
     """Graphs unlike roads: searches by weight, from few and many sources."""
-    from ..answers.result import shortest_paths
-    from ..generate import random_graph
-
     graph = random_graph(3000, 10, seed=1)
     tails, heads, weights = graph.edges("min_plus")
     ahead = tails < heads
@@ -102,12 +96,6 @@ def _networks(semiring: Any, dtype: str) -> None:
 
 def _reach(semiring: str, dtype: str) -> None:
     """Reachability of sparse and dense graphs, and its queries."""
-    from semiring.dense.linalg import matmul
-
-    from ..answers.reach import transitive_closure
-    from ..closures import closure
-    from ..generate import random_graph
-
     for n, density, index in ((3000, 0.03, False), (300, 3.0, False), (3000, 0.03, True)):
         graph = random_graph(n, density, seed=1)
         u, v = _first(graph)
@@ -132,8 +120,6 @@ def _csgraph(semiring: str, dtype: str) -> None:
 
 def _road(n: int) -> Graph:
     """An acyclic road network of one-way streets."""
-    from ..generate import road_like
-
     tails, heads, weights = road_like(n, seed=1).edges("min_plus")
     ahead = tails < heads
     return Graph.from_arrays(tails[ahead], heads[ahead], weights[ahead], n=n)

@@ -60,6 +60,11 @@ def cut(total: np.ndarray, most: int) -> list[tuple[int, int]]:
     return list(pairwise(np.unique([0, *cuts, len(total) - 1]).tolist()))
 
 
+def steps(stop: int, size: int, start: int = 0) -> list[tuple[int, int]]:
+    """Ranges (first, last + 1) of `size` from `start` to `stop`; the last one may be shorter."""
+    return [(first, min(first + size, stop)) for first in range(start, stop, size)]
+
+
 def blocks(rows: slice, columns: slice, block: tuple[int, int]) -> Iterator[tuple[int, int]]:
     """Indices of the blocks that a window touches, row by row."""
     down, across = (range(x.start // size, -(-x.stop // size)) for x, size in zip((rows, columns), block, strict=True))

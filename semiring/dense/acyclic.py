@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..algebra.ranges import steps
 from ..host.errors import ShapeError
 from ..host.memory import require
 from ..host.signals import load
@@ -91,7 +92,7 @@ def unite_targets(
         words = own.words.reshape(-1)[: count * (last - first)].reshape(count, last - first)
         kernel(start, heads, targets[within], columns[within], rows, first, words, out)
 
-    strips = [(first, min(first + width, out.shape[1])) for first in range(0, out.shape[1], width)]
+    strips = steps(out.shape[1], width)
     load("semiring.kernels.cpu.pool").run(unite, strips, threads)
     return found
 

@@ -72,8 +72,8 @@ def follow(
         return None
     old, table = _entries(A, list(changes)), _Table(D, A, s, changes, threads, write, share)
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
-    if not table.affords(len(changes) - len(worse), len(worse)):
-        return None
+    if (len(changes) - len(worse)) * table.arc[0] + len(worse) * table.arc[1] > table.left:
+        return None  # a closure takes less time
     steps = [partial(table.worsen, A, old, ends, w) for ends, w in worse.items()]
     steps += [partial(table.improve, *ends, w) for ends, w in changes.items() if ends not in worse]
     return table.found if all(step() for step in steps) else None
@@ -138,10 +138,6 @@ class _Table:
         # Lines without a zero join all vertices by way of the arc, by sums that do not saturate.
         hidden = any((x == self.zero).any() for x in lines) and any(map(self._any_beats_one, lines))
         return not self._leaves(_longest(lines)) and (not hidden or self._complete)
-
-    def affords(self, better: int, worse: int) -> bool:
-        """Whether that many arcs might take less time than a closure."""
-        return better * self.arc[0] + worse * self.arc[1] <= self.left
 
     def _spend(self, cost: float) -> bool:
         self.left -= cost

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..host.errors import DeviceError
 from ..host.spelling import came
 from ..kernels.backend import cuda_available, device_of
+from ..kernels.cpu.processors import default_threads
 from .grid import Grid
 from .world import Threads, World
 
@@ -58,8 +59,6 @@ def world(
     if shape.size != count:
         raise ValueError(f"world: a grid of {count} ranks is required, got {shape}.")
     if devices is None and threads is None:
-        from ..kernels.cpu.processors import default_threads
-
         threads = max(1, default_threads() // count)
     return Threads(shape, devices, threads)
 

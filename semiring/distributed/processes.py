@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..host.errors import DeviceError
+from ..kernels.cpu.processors import default_threads
 from .comm import Comm, Found, on_every_rank
 from .grid import Grid
 from .mpi import MpiComm, abort, mpi
@@ -63,8 +64,6 @@ class Processes(World):
         self._stream: Any = None
         self._failures = MPI.COMM_WORLD.Dup()
         if device == "cpu":
-            from ..kernels.cpu.processors import default_threads
-
             self.options = {"threads": threads or max(1, default_threads() // self.ranks_on_node)}
             self._comm: Comm = MpiComm(communicator, self.grid)
         else:

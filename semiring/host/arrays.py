@@ -204,6 +204,16 @@ def require_square(shape: tuple[int, ...], *, where: str, what: str = "A") -> No
         raise ShapeError(f"{where}: {what} must be square, (n, n), got shape {shape}.")
 
 
+def broadcast(names: str, i: Array, j: Array, *, hint: str = "") -> tuple[Array, ...]:
+    """Broadcast two arrays; ShapeError if impossible."""
+    try:
+        return np.broadcast_arrays(i, j)
+    except ValueError:
+        raise ShapeError(
+            f"{names} must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}.{hint}"
+        ) from None
+
+
 def asarray(source: Array, *, where: str) -> Array:
     return take_in(source, where=where).array
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.ranges import steps
 from ..kernels.cpu.code import CALL, Entry, gain, machine_code
 from ..kernels.cpu.dense.backend import CpuBackend
 from ..kernels.cpu.kinds import Kind, raw
@@ -103,7 +104,7 @@ def collected(index: np.ndarray, weights: np.ndarray, ops: CpuBackend) -> np.nda
         ends = weights.ctypes.data, found.ctypes.data + start * weights.itemsize
         code.collect.call(code.raw, stop - start, index[start:stop], *ends)
 
-    run(collect, [(k, min(k + MANY, len(index))) for k in range(0, len(index), MANY)], ops.threads)
+    run(collect, steps(len(index), MANY), ops.threads)
     return found
 
 
@@ -200,7 +201,8 @@ class Fronts:
         for k, end, after in zip(edges, edges[1:], edges[2:], strict=False):
             count = self._calls((end - k) * m * m, threads)
             following = [(end, after)] if end < after else []
-            parts = *following, *_parts(0, k, m, count), *_parts(after, m, m, count)
+            rows = -(-m // (count * ABREAST)) * ABREAST  # of a call
+            parts = *following, *steps(k, rows), *steps(m, rows, after)
             run(others, [(*part, k, end, after) for part in parts], threads)
         lower, upper = (X.ctypes.data + int(S.panel[s]) * size for X in (self.lower, self.upper))
         code.scatter.call(code.raw, self._lanes > 1, w, m, front, pitch * size, lower, upper, int(self.where[s]))
@@ -223,9 +225,3 @@ class _Workspace:
         self.front = self.memory.ctypes.data + -self.memory.ctypes.data % ALIGNED
         self.work = self.front + entries * size
         self.ahead = self.work + aside * size  # of pivots
-
-
-def _parts(start: int, stop: int, all: int, count: int) -> list[tuple[int, int]]:
-    """Rows start … stop in ranges of about all / count, multiples of ABREAST."""
-    size = -(-all // (count * ABREAST)) * ABREAST
-    return [(first, min(first + size, stop)) for first in range(start, stop, size)]

@@ -24,6 +24,7 @@ import numpy as np
 
 from ..algebra.ranges import cut
 from ..algebra.records import Semiring
+from ..host.arrays import broadcast
 from ..host.devices import host
 from ..host.memory import require
 from ..host.types import Array, Fields, Scalar
@@ -35,7 +36,7 @@ from ..kernels.cpu.sparse import hubs as kernels
 from . import sharing
 from .answers import Pairs, require_hubs
 from .buffers import LINE, Pages, addresses, aligned
-from .pattern import indices, paired, together, vertex
+from .pattern import indices, paired, vertex
 from .structure import Ranges, Structure, numbered, tree_numbers
 
 if TYPE_CHECKING:
@@ -311,7 +312,7 @@ class LabelsOnDevice(HubLabels):
             i, j = (cupy.asarray(x) for x in (i, j))
             for x in (i, j):
                 indices(np.zeros(min(x.size, 1), x.dtype), self.n, where="entries")  # raises unless integers
-            i, j = together(i, j)
+            i, j = broadcast("entries: i and j", i, j)
             dtype = np.promote_types(np.int32, np.promote_types(i.dtype, j.dtype))
             ends = (cupy.ascontiguousarray(x, np.int32 if dtype == np.int32 else np.int64) for x in (i, j))
             found, outside = self._labels.pairs(*ends)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..host.arrays import checked_sparse, consistent, refuse_masked, require_square
+from ..host.arrays import broadcast, checked_sparse, consistent, refuse_masked, require_square
 from ..host.errors import DTypeError, ShapeError, VertexError
 from ..host.types import Array
 from ..kernels.cpu.pool import run
@@ -106,19 +106,8 @@ def vertex(i: Array, n: int, where: str) -> int:
     return int(found)
 
 
-def paired(i: Array, j: Array, n: int) -> tuple[np.ndarray, np.ndarray]:
-    return together(*(indices(x, n, where="entries") for x in (i, j)))
-
-
-def together(i: Array, j: Array) -> tuple[Array, Array]:
-    """Broadcast two arrays; ShapeError if impossible."""
-    try:
-        i, j = np.broadcast_arrays(i, j)
-    except ValueError:
-        raise ShapeError(
-            f"entries: i and j must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}."
-        ) from None
-    return i, j
+def paired(i: Array, j: Array, n: int) -> tuple[np.ndarray, ...]:
+    return broadcast("entries: i and j", *(indices(x, n, where="entries") for x in (i, j)))
 
 
 def rows_wanted(sources: Array, n: int, block: int | None) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..algebra import dtypes
 from ..algebra.conversion import conform
+from ..algebra.ranges import steps
 from ..algebra.records import Semiring
 from ..algebra.survey import fast, survey
 from ..host.arrays import asarray, check_out
@@ -424,7 +425,7 @@ class Queries(Pairs, Columns):
                 workers[worker].transpose(panels[worker], part)
                 found[rows[start:stop]] = part
 
-            run(work, [(k, min(k + batch, len(lines))) for k in range(0, len(lines), batch)], threads)
+            run(work, steps(len(lines), batch), threads)
 
     def _product(self, x: Array, where: str, *, mirrored: bool) -> np.ndarray:
         x = asarray(x, where=where)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra.ranges import steps
 from ..dense.acyclic import acyclic_strips, close_acyclic
 from ..dense.bits import BitMatrix
 from ..host.signals import load
@@ -45,9 +46,9 @@ class ReachIndex:
         self.labels = L = np.zeros(count, kernels.LABEL)
         for bit in range(kernels.BITS):
             kernels.choose(*self._starts, sizes, L, bit)
-        for part in _parts(count):
+        for part in steps(count, STEPS):
             kernels.ascend(self._starts[0], self._ends[0], L, *part)
-        for part in _parts(count)[::-1]:
+        for part in steps(count, STEPS)[::-1]:
             kernels.descend(self._starts[0], self._ends[0], L, *part)
 
     def __len__(self) -> int:
@@ -71,7 +72,7 @@ class ReachIndex:
                 for _ in self._searched(*part, STEPS):
                     pass
 
-        parts, threads = _parts(len(found), PAIRS), self.threads
+        parts, threads = steps(len(found), PAIRS), self.threads
         if len(parts) > 1 and threads is None:
             threads = load("semiring.kernels.cpu.processors").default_threads()
         load("semiring.kernels.cpu.pool").run(answer, parts, threads or 1)
@@ -164,14 +165,10 @@ def grouped(n: int, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, n
     """CSR (start int64, values uint32) by key, of n keys; values of a key in order."""
     start, found = _starts(n, keys), np.empty(len(keys), np.uint32)
     place = start[:-1].copy()
-    for part in _parts(len(keys)):
+    for part in steps(len(keys), STEPS):
         _kernels().group(keys, values, place, found, *part)
     return start, found
 
 
 def _starts(n: int, keys: np.ndarray) -> np.ndarray:
     return np.append(0, np.cumsum(np.bincount(keys, minlength=n), dtype=np.int64))
-
-
-def _parts(count: int, size: int = STEPS) -> list[tuple[int, int]]:
-    return [(low, min(low + size, count)) for low in range(0, count, size)]

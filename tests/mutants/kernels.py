@@ -506,8 +506,8 @@ MUTANTS = [
     Mutant(
         "hubs-mirrored",
         "semiring/kernels/cpu/sparse/hubs.py",
-        "dispatch(builder, kind, mirrored, _emit_combine",
-        "dispatch(builder, kind, builder.not_(mirrored), _emit_combine",
+        "tiles(builder, kind, mirrored",
+        "tiles(builder, kind, builder.not_(mirrored)",
         "tests/test_sparse.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
         "Labels are made with the operands of ⊗ in the wrong order.",
     ),

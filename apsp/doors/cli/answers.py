@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from semiring.host.errors import AlgebraError, NoPathError
 from semiring.host.escaping import one_line
 from semiring.host.types import Fields, Label
 
@@ -42,8 +43,6 @@ def how(r: Result) -> Fields:
 
 def print_path(r: Result, u: Label, v: Label) -> bool:
     """Print distance and path; returns whether there is a path."""
-    from semiring.host.errors import AlgebraError, NoPathError
-
     ((distance, *quantities),) = _told(r, [(u, v)])
     found, shown = None, "none"
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from semiring.host.spelling import came
+from semiring.host.spelling import came, did_you_mean
 
 if TYPE_CHECKING:
     from semiring.algebra.records import Semiring
@@ -34,8 +34,6 @@ class OneOf(click.ParamType):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         known = self._names()
         if value not in known:
-            from semiring.host.spelling import did_you_mean
-
             hint = did_you_mean(value, known)
             raise ValueError(
                 f"{self.name} must be one of {', '.join(known)}, got {came(value)}.{hint}"

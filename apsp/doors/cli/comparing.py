@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from semiring.host.types import Fields
+from semiring.stores.files import writing
 
 from ...io.display.terminal import Meter
 from . import graphs
@@ -95,8 +96,6 @@ def compare(
                 sizes or _doubled(from_n, to_n), callback=meter.callback or no_progress, **options
             )
     if json_file is not None:
-        from semiring.stores.files import writing
-
         with writing(json_file) as output:
             document = _provenance(None if file else random["seed"]) | json.loads(table.to_json())
             output.write(f"{json.dumps(document, indent=1)}\n".encode())

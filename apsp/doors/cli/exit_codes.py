@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 import click
 
+from semiring.host.errors import DeviceError, DivergenceError, NoPathError, SemiringError
 from semiring.host.escaping import one_line
 from semiring.host.types import Fields
 
@@ -88,8 +89,6 @@ class Ending:
 
 def ending(error: BaseException) -> Ending | None:
     """The ending for an expected error; None for others, which keep their tracebacks."""
-    from semiring.host.errors import DeviceError, DivergenceError, NoPathError, SemiringError
-
     error = _interrupt_behind(error) or error
     if isinstance(error, Terminated):
         return Ending(str(error), error.code)

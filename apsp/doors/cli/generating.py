@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -98,8 +99,6 @@ def convert(source: str, target: str, from_format: str | None, to_format: str | 
 
 def _as_integer(weight: float) -> float:
     """The weight as int if integral; ValueError if not finite."""
-    import math
-
     if not math.isfinite(weight):
         raise ValueError(f"generate: --weight must be a finite number, got {weight}. An edge of weight inf is none.")
     return int(weight) if weight.is_integer() and abs(weight) < 2**63 else weight

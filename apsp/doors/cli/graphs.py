@@ -11,6 +11,7 @@ import click
 
 from semiring.host.escaping import one_line
 from semiring.host.types import Fields, Label
+from semiring.stores.files import claimed, is_standard_output
 
 from .options import READING
 from .reporting import quiet, report
@@ -68,8 +69,6 @@ def read(file: str, options: Fields) -> Graph:
 
 def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
     """Make a graph and write it, after checking the output."""
-    from semiring.stores.files import is_standard_output
-
     from ...io import formats
 
     _refuse_writing_over_input()
@@ -145,8 +144,6 @@ def check(path: StrPath | None, suffixes: tuple[str, ...] | None = None) -> None
 
 def claim(path: StrPath | None, ranks: World | None) -> None:
     """Lock an output directory until the command ends (by rank 0 of several processes)."""
-    from semiring.stores.files import claimed
-
     from ...io.saving import store_of
 
     store = None if path is None else store_of(path)

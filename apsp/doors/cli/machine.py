@@ -6,6 +6,8 @@ import os
 import platform
 from importlib import metadata
 
+import semiring
+
 
 def describe() -> list[list[str]]:
     """(name, description) of each component, in display order."""
@@ -25,8 +27,6 @@ def describe() -> list[list[str]]:
 
 def surroundings() -> dict[str, object]:
     """Where the packages are, and the environment variables that count."""
-    import semiring
-
     names = ("SEMIRING_", "NUMBA_", "OMP_NUM", "CUDA_VISIBLE", "APSP_", "VIRTUAL_ENV")
     variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(names)}
     return {"package": os.path.dirname(semiring.__file__), "environment": variables}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from semiring.host.errors import FormatError
+
 from . import answers, graphs, reaching
 from .choices import REDUCTION, SEMIRING
 from .exit_codes import NO
@@ -73,8 +75,6 @@ def query(
 
 def _load(saved: str, semiring: Semiring | None) -> Result | Reachability:
     """A result or reachability; for other files, the error of a result."""
-    from semiring.host.errors import FormatError
-
     from ...answers.reach.reachability import Reachability
     from ...answers.result import Result
 

@@ -33,7 +33,7 @@ def is_bare(source: Source, reading: Reading) -> bool:
         return False
     lines = (line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#"))
     line = next(lines, b"").decode("latin-1")
-    first = _fields(line) if line else []
+    first = [field.strip() for field in line.split(_separator(line))] if line else []
     counted = len(first) == 1 and first[0].isdecimal() and len(first[0]) < 10
     size = int(first[0]) if counted else len(first)
     more = len(list(islice(lines, size + 1))) > size
@@ -98,10 +98,6 @@ def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
         if not empty and not text.lstrip().startswith("#"):
             between = _separator(text) if between == "" else between
             yield line, [field.strip() for field in text.split(between)]
-
-
-def _fields(text: str) -> list[str]:
-    return [field.strip() for field in text.split(_separator(text))]
 
 
 def _separator(text: str) -> str | None:

@@ -53,7 +53,8 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """Edges between ids, which become sorted labels; chosen columns may hold any names."""
-    directed = _directed(source)
+    direction = _DIRECTION.search(source.lines) if b"#" in source.lines else None
+    directed = direction is None or direction.group(1) is None
     if reading.columns is not None or reading.named:
         return edgelist.read(source, reading=reading).having(directed=directed)
     body = _COMMENT.sub(b"", source.lines) if b"#" in source.lines else source.lines
@@ -83,12 +84,6 @@ def _some_otherwise(body: bytes) -> bool:
     padded = (first == ord("0")) & (second >= ord("0")) & (second <= ord("9"))
     zero = (first == ord("-")) & (second == ord("0")) & (third != ord("."))
     return bool(((before <= ord(" ")) & (padded | zero | (first == ord("+")))).any())
-
-
-def _directed(source: Source) -> bool:
-    """Whether no comment says that edges are two-way."""
-    direction = _DIRECTION.search(source.lines) if b"#" in source.lines else None
-    return direction is None or direction.group(1) is None
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from semiring.host.errors import FormatError, MemoryNeeded
+from semiring.host.memory import available
 from semiring.stores.files import writing
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -139,8 +140,6 @@ class Source:
 
     def _drain(self, file: IO[Any] | gzip.GzipFile) -> bytes:
         """The rest of a stream of unknown, perhaps infinite length."""
-        from semiring.host.memory import available
-
         free = available("cpu")
         parts, size = [], 0
         while part := file.read(_PART):

@@ -14,6 +14,7 @@ from semiring.algebra.catalog import get
 from semiring.dense.cycles import Lengths
 from semiring.host.errors import DivergenceError
 from semiring.host.memory import shown
+from semiring.sparse.answers import require_hubs
 from semiring.sparse.cycles import Weighted
 from semiring.sparse.order import even
 
@@ -172,7 +173,6 @@ def _estimate(question: Question) -> Estimate:
         panels = question.threads * panel_bytes(found, question.semiring, question.dtype)
     note = f", order {found.order}"
     if question.wants.hub_labels:
-        from semiring.sparse.answers import require_hubs
         from semiring.sparse.hubs import hub_cost  # with numba
 
         require_hubs(question.semiring, where=question.wants.where)

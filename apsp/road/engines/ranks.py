@@ -67,8 +67,6 @@ def _estimate(question: Question) -> Estimate:
 
 def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHost:
     """Host memory beside the parts."""
-    from ...big.distributed.plans import OnHost
-
     wants, source, listed = question.wants, question.source, question.listed
     dense = source.nbytes if isinstance(source, BitMatrix) else n * n * dtype.itemsize
     windows = not isinstance(source, (int, np.integer)) and question.once(_windows) is not None

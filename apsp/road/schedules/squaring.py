@@ -26,21 +26,14 @@ def _rounds(n: int) -> int:
     return max(n - 1, 0).bit_length()
 
 
-def _pairs(n: int) -> int:
-    return n**3 * _rounds(n)
-
-
 def _refuses(semiring: Semiring) -> str:
     if semiring.idempotent:
         return ""
     return "⊕ must be idempotent (a ⊕ a = a), as squaring adds the same walks again in every round"
 
 
-def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    return ops.verb_workspace("gemm", n, n, n)
-
-
 SCHEDULE = Schedule(
-    closure, "repeated squaring of I ⊕ A, one product a round", pairs=_pairs, verb_bytes=_verb_bytes, matrices=1,
+    closure, "repeated squaring of I ⊕ A, one product a round", pairs=lambda n: n**3 * _rounds(n),
+    verb_bytes=lambda n, ops, *, block: ops.verb_workspace("gemm", n, n, n), matrices=1,
     refuses=_refuses, blocked=False,
 )  # fmt: skip

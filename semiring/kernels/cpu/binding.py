@@ -20,35 +20,11 @@ __all__ = ["bind", "describe"]
 def bind(
     semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: int | None = None, access: str = "rows"
 ) -> Backend:
-    """The backend of a semiring on NumPy arrays of `dtype`.
+    """The backend of a semiring on NumPy arrays; as `semiring.kernels.backend.bind`.
 
-    Parameters
-    ----------
-    semiring : Semiring
-    dtype : dtype
-        One of the semiring's dtypes.
-    nonnegative : bool
-        Promise that no entry but the semiring's zero is ever below 0: permits faster instructions.
-    threads : int, optional
-        Default: `processors.default_threads()`.
-    access : {"rows", "columns"}
-        Whether `step` traverses rows or columns; columns are for comparison in teaching.
-
-    Raises
-    ------
-    ValueError
-        If `access` is unknown, or is "columns" although ⊗ does not commute.
-    DTypeError
-        If the semiring is not defined on the dtype.
-    DeviceError
-        If `threads` is not a positive integer, or numba must not compile (NUMBA_DISABLE_JIT).
-
-    Examples
-    --------
-    >>> import numpy as np, semiring
-    >>> from semiring.kernels.backend import bind
-    >>> D = np.array([[0, 3], [1, 0]], np.int32)
-    >>> bind(semiring.get("min_plus"), "int32").closure(D)
+    threads: by default `processors.default_threads()`; DeviceError unless positive, or if numba must not compile
+    (NUMBA_DISABLE_JIT). access: whether `step` traverses "rows" or "columns", for comparison in teaching; ValueError
+    for columns if ⊗ does not commute.
     """
     threads = default_threads() if threads is None else threads
     if not isinstance(threads, (int, np.integer)) or threads < 1:

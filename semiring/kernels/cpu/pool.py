@@ -9,13 +9,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from operator import itemgetter
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from ...algebra.ranges import steps
 
-def _nothing() -> None:
-    pass
+#: Steps per call, so that Ctrl-C is handled; steps below which a second thread does not pay.
+CALL, ALONE = 1 << 24, 1 << 15
 
 
 class _ParallelRegion:
@@ -48,7 +50,7 @@ class _ParallelRegion:
         while self._busy:
             with suppress(Empty):
                 self._ended.get(timeout=0.05)
-        self._work = _nothing  # a late worker does nothing, and nothing is kept alive
+        self._work = lambda: None  # a late worker does nothing, and nothing is kept alive
 
 
 _regions: SimpleQueue[_ParallelRegion | None] = SimpleQueue()
@@ -105,6 +107,29 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
         failure = min(failures, key=itemgetter(0, 1))[2]  # Ctrl-C first
     if failure is not None:
         raise failure
+
+
+@lru_cache(1024)
+def pieces(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[int, int], ...]:
+    """(start, size) of at least `least` equal pieces, none above `longest`, all but the last of whole units."""
+    return tuple(spans(total, piece(total, unit, longest, least)))
+
+
+def piece(total: int, unit: int, longest: int, least: int = 1) -> int:
+    units = max(1, -(-total // unit))
+    count = min(units, max(least, -(-units // max(1, longest // unit))))
+    return -(-units // count) * unit
+
+
+def spans(total: int, size: int) -> list[tuple[int, int]]:
+    return [(start, min(size, total - start)) for start in range(0, total, size)]
+
+
+def calls(total: int, each: int, threads: int, unit: int = 1) -> list[tuple[int, int]]:
+    """Ranges of items, `each` of so many steps: short enough for Ctrl-C; of much work four a thread."""
+    several = 4 * threads if total * each >= ALONE else 1
+    size = max(1, min(CALL // max(1, each), -(-total // several)))
+    return steps(total, -(-size // unit) * unit)
 
 
 def _start_workers(count: int) -> None:

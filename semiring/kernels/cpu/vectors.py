@@ -95,18 +95,30 @@ def shuffle(builder: Builder, x: Value, y: Value, lanes: list[int]) -> Value:
 
 @contextmanager
 def loop(builder: Builder, start: Value, stop: Value) -> Iterator[Value]:
-    before = builder.block
+    with accumulate(builder, stop, [], start) as (j, _, _):
+        yield j
+
+
+@contextmanager
+def accumulate(
+    builder: Builder, stop: Value, initial: list[Value], start: Value = None
+) -> Iterator[tuple[Value, list[Value], list[Value]]]:
+    """Loop with carried values: fill the yielded list with successors; it then holds the results."""
+    start, before = start or I64(0), builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)
     builder.position_at_end(head)
-    j = builder.phi(I64)
-    j.add_incoming(start, before)
-    builder.cbranch(builder.icmp_signed("<", j, stop), body, done)
+    k, *values = (builder.phi(value.type) for value in (start, *initial))
+    builder.cbranch(builder.icmp_signed("<", k, stop), body, done)
     builder.position_at_end(body)
-    yield j
-    j.add_incoming(builder.add(j, I64(1)), builder.block)
+    after: list[Value] = []
+    yield k, values, after
+    for phi, first, then in zip([k, *values], [start, *initial], [builder.add(k, I64(1)), *after], strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(then, builder.block)
     builder.branch(head)
     builder.position_at_end(done)
+    after[:] = values
 
 
 def short_at(builder: Builder, table: Value, k: Value) -> Value:

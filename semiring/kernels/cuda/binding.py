@@ -22,32 +22,16 @@ def bind(
     semiring: Semiring, dtype: DType, *, nonnegative: bool = False, per_thread: int = 1, tile: str = "tuned",
     access: str = "rows", instructions: str | None = None, **options: Any,
 ) -> Backend:  # fmt: skip
-    """The backend of a semiring on CuPy matrices of `dtype`.
+    """The backend of a semiring on CuPy matrices; as `semiring.kernels.backend.bind`.
 
-    Parameters
-    ----------
-    semiring : Semiring
-    dtype : dtype
-        One of the semiring's dtypes.
-    nonnegative : bool
-        Promise that no entry but the semiring's zero is below 0: permits its variants.
-    per_thread : {1, 4}
-        Rows per thread of `step`; 4 reuse a loaded element of row k.
-    tile : {"tuned", "plain"}
-        Products by the tuned tile table, or by one small tile, for comparison.
-    access : {"rows", "shared", "columns", "pitched"}
-        Access pattern of `step`, for teaching: a warp along a row; row and column k through shared memory; a warp down
-        a column; rows at multiples of 512 bytes (in new matrices).
-    instructions : {"wgmma", "mma", "logic"}, optional
-        Instructions of packed bit products, over `lor_land` only; default: the fastest on the device.
+    per_thread {1, 4} : rows per thread of `step`; 4 reuse a loaded element of row k
+    tile {"tuned", "plain"} : products by the tuned tile table, or by one small tile, for comparison
+    access {"rows", "shared", "columns", "pitched"} : of `step`, for teaching: a warp along a row; row and column k
+        through shared memory; a warp down a column; rows at multiples of 512 bytes (in new matrices)
+    instructions {"wgmma", "mma", "logic"} : of packed bit products, over `lor_land` only; by default the fastest
 
     Over `lor_land` matrices are packed, `BitMatrix` with CuPy words, unless `per_thread` or `tile` request the general
     kernels, which work on bytes.
-
-    Raises
-    ------
-    DTypeError
-        If the semiring is not defined on the dtype.
     """
     from .algebra import counts_stars, spelled
     from .dense.backend import CudaBackend

@@ -103,7 +103,7 @@ def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = 
 def functions(text: str, *, arch: str | None = None, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Any:
     """Module of the text on the current device, for `module.get_function(entry)`; compiled at most once."""
     device = gpu.current()
-    with _lock(text):
+    with _LOCKS.setdefault(hash(text), threading.Lock()):
         return _module(text, arch or device_arch(device), options, name, device)
 
 
@@ -191,12 +191,8 @@ def device_arch(device: int) -> str:
     return f"sm_{max(known)}"
 
 
+#: One lock per text: different kernels compile concurrently.
 _LOCKS: dict[int, threading.Lock] = {}
-
-
-def _lock(text: str) -> threading.Lock:
-    """One lock per text: different kernels compile concurrently."""
-    return _LOCKS.setdefault(hash(text), threading.Lock())
 
 
 @functools.cache

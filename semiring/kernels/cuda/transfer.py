@@ -43,7 +43,8 @@ def upload(array: np.ndarray, dtype: np.dtype) -> Any:
         for lines, start, (buffer, view, event) in _pieces(source, ring):
             wait(event)  # the buffer's previous contents have arrived
             _copy(view[: lines.size].reshape(lines.shape), lines)
-            _send(result.data.ptr + start, buffer.ptr, lines.size, stream)
+            to, way = result.data.ptr + start, cuda.runtime.memcpyHostToDevice
+            cuda.runtime.memcpyAsync(to, buffer.ptr, lines.size, way, stream.ptr)
             event.record(stream)
         for _, _, event in ring:
             wait(event)
@@ -68,7 +69,8 @@ def download(matrix: Array, out: np.ndarray) -> np.ndarray:
         for lines, start, (buffer, view, event) in _pieces(target, ring):
             if len(waiting) == RING:
                 waiting.pop(0)()
-            _fetch(buffer.ptr, matrix.data.ptr + start, lines.size, stream)
+            source, way = matrix.data.ptr + start, cuda.runtime.memcpyDeviceToHost
+            cuda.runtime.memcpyAsync(buffer.ptr, source, lines.size, way, stream.ptr)
             event.record(stream)
             waiting.append(partial(_land, lines, view, event))
         for land in waiting:
@@ -81,7 +83,7 @@ def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[N
     array = np.empty(shape, dtype)
     if array.nbytes < LARGE:
         return array, None
-    pages = _bytes(array)[::PAGE]
+    pages = array.reshape(-1).view(np.uint8)[::PAGE]
     return array, _aside().submit(_each_part, pages, lambda part: part.fill(0))
 
 
@@ -147,18 +149,6 @@ def _lock() -> Lock:
 
 def _each_part(array: np.ndarray, do: Callable[[np.ndarray], Any]) -> None:
     list(_pool().map(do, np.array_split(array, 8 * _threads())))
-
-
-def _bytes(array: np.ndarray) -> np.ndarray:
-    return array.reshape(-1).view(np.uint8)
-
-
-def _send(to: int, source: int, size: int, stream: Any) -> None:
-    cuda.runtime.memcpyAsync(to, source, size, cuda.runtime.memcpyHostToDevice, stream.ptr)
-
-
-def _fetch(to: int, source: int, size: int, stream: Any) -> None:
-    cuda.runtime.memcpyAsync(to, source, size, cuda.runtime.memcpyDeviceToHost, stream.ptr)
 
 
 def _threads() -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....algebra.ranges import steps
 from ..annotations import Array
 from ..compile import kernel
 from ..pool import run
@@ -101,13 +102,12 @@ def unite(
     # First touch: the system clears a page for the thread that first writes it.
     run(touched, _parts(words), threads)
     strip = max(_STRIP, -(-width // threads))
-    run(united, [(left, min(left + strip, width)) for left in range(0, width, strip)], threads)
+    run(united, steps(width, strip), threads)
     run(copied, _parts(words), threads)
 
 
 def _parts(words: np.ndarray) -> list[tuple[int, int]]:
-    height = max(1, _BYTES // max(words.shape[1] * 8, 1))
-    return [(i, min(i + height, len(words))) for i in range(0, len(words), height)]
+    return steps(len(words), max(1, _BYTES // max(words.shape[1] * 8, 1)))
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..pool import run
+from ..pool import piece, pieces, run, spans
 from ..processors import default_threads
 from . import gemm as bitgemm
 from . import nibbles as bitnibbles
@@ -65,21 +65,6 @@ def target_of(matrix: BitMatrix) -> tuple[int, int]:
     return _location(matrix)
 
 
-def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[int, int]]:
-    """(start, size) of at least `least` equal parts, none above `largest`, all but the last of whole units."""
-    return _spans(total, _part(total, unit, largest, least))
-
-
-def _part(total: int, unit: int, largest: int, least: int = 1) -> int:
-    units = -(-total // unit)
-    count = min(units, max(least, -(-units // max(1, largest // unit))))
-    return max(unit, -(-units // max(1, count)) * unit)
-
-
-def _spans(total: int, size: int) -> list[tuple[int, int]]:
-    return [(start, min(size, total - start)) for start in range(0, total, size)]
-
-
 def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
     """Number of parts of rows and of words of a product: the fewest that occupy all threads.
 
@@ -122,17 +107,17 @@ def cut_product(m: int, k: int, n: int, threads: int | None) -> _Cut:
     """Blocks of C ← C ∨ A ∧ B, m rows × n words."""
     threads = _enough(m * k * n * 64, threads)
     high, wide = _grid(m, n, threads)
-    rows, words = _part(m, bitplanes.STRIP, ROWS, high), _part(n, 8, WORDS, wide)
+    rows, words = piece(m, bitplanes.STRIP, ROWS, high), piece(n, 8, WORDS, wide)
     return _Cut(rows, words, threads, 0, _kernel(m, k, n).block_bytes(min(m, rows), min(n, words)))
 
 
 def cut_left(m: int, n: int, threads: int | None) -> _Cut:
     """Strips of columns of R ← D ∧ R, m rows × n words; a strip of several blocks reads a copy of its old self."""
     threads = _enough(m * m * n * 64, threads)
-    words = _part(n, 8, NARROW if m > ROWS else WORDS, threads)
+    words = piece(n, 8, NARROW if m > ROWS else WORDS, threads)
     wide = min(n, words)
     copied = _lines(8 * wide * m) if m > ROWS else 0
-    rows = _part(m, bitplanes.STRIP, ROWS)
+    rows = piece(m, bitplanes.STRIP, ROWS)
     return _Cut(rows, words, threads, copied, _kernel(m, m, n).block_bytes(min(m, ROWS), wide) + copied)
 
 
@@ -141,11 +126,11 @@ def cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
     threads = _enough(m * k * n * 64, threads)
     # All copies together stay below a quarter of C, or half of it if blocks would be too low.
     tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
-    rows = _part(m, bitplanes.STRIP, tallest, threads)
+    rows = piece(m, bitplanes.STRIP, tallest, threads)
     high = min(m, rows)
     copied = _lines(8 * n * high)
     space = _kernel(m, k, n).block_bytes(high, min(n, WORDS))
-    return _Cut(rows, _part(n, 8, WORDS), threads, copied, space + copied)
+    return _Cut(rows, piece(n, 8, WORDS), threads, copied, space + copied)
 
 
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
@@ -160,7 +145,7 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
         work = scratch(cut.per_thread)
         product(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
 
-    run(block, [(*i, *j) for i in _spans(m, cut.rows) for j in _spans(n, cut.words)], cut.threads)
+    run(block, [(*i, *j) for i in spans(m, cut.rows) for j in spans(n, cut.words)], cut.threads)
 
 
 def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> None:
@@ -177,10 +162,10 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
         if cut.copied:
             bitplanes.copy_words(old, ldo, work, 8 * words, m, words)
             old, ldo = work, 8 * words
-        for i, rows in _spans(m, cut.rows):
+        for i, rows in spans(m, cut.rows):
             product(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
 
-    run(strip, _spans(n, cut.words), cut.threads)
+    run(strip, spans(n, cut.words), cut.threads)
 
 
 def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) -> None:
@@ -195,10 +180,10 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
         work = scratch(cut.per_thread)
         space = work + cut.copied
         bitplanes.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
-        for j, words in _spans(n, cut.words):
+        for j, words in spans(n, cut.words):
             product(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
 
-    run(rows_of, _spans(m, cut.rows), cut.threads)
+    run(rows_of, spans(m, cut.rows), cut.threads)
 
 
 def _enough(pairs: int, threads: int | None) -> int:
@@ -209,7 +194,7 @@ def each_rows(job: Any, rows: int, bytes_a_row: int, threads: int | None = None)
     """Run job(i, size) over row ranges of a single pass over memory."""
     count = default_threads() if threads is None else threads
     count = max(1, min(count, rows * bytes_a_row // PASS))
-    run(lambda worker, i, size: job(i, size), _parts(rows, 64, max(64, rows), 4 * count if count > 1 else 1), count)
+    run(lambda worker, i, size: job(i, size), pieces(rows, 64, max(64, rows), 4 * count if count > 1 else 1), count)
 
 
 def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) -> None:

@@ -18,7 +18,7 @@ from ..code import CALL, gain
 from ..energy import energy
 from ..inventory import missing
 from ..kinds import Kind, raw, semiring_of
-from ..pool import run
+from ..pool import piece, pieces, run
 from .code import code
 from .contiguous import product
 from .gemm import DEPTH
@@ -75,19 +75,6 @@ def _layout(A: np.ndarray) -> _Layout:
     return _Layout(m, n, A.__array_interface__["data"][0], row, col)
 
 
-@lru_cache(1024)
-def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[int, int], ...]:
-    """(start, size) of at least `least` equal parts, none above `longest`, all but the last of whole units."""
-    size = _part(total, unit, longest, least)
-    return tuple((start, min(size, total - start)) for start in range(0, total, size))
-
-
-def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
-    units = max(1, -(-total // unit))
-    count = min(units, max(least, -(-units // max(1, longest // unit))))
-    return -(-units // count) * unit
-
-
 @lru_cache(4096)
 def _worth(threads: int, work: int, alone: int) -> int:
     """Thread count that minimises time, for work of which two threads pay from `alone` on.
@@ -140,7 +127,7 @@ def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -
     own = columns * (1 + rows) * size + side * DEPTH * single
     own += -own % _ALIGNMENT
     longest = max(unit, (WORKSPACE * size - threads * own) // (deep * shared))
-    padded = _part(long, unit, longest)
+    padded = piece(long, unit, longest)
     return _Packing(longest, padded, side, own, threads * own + padded * deep * shared)
 
 
@@ -150,14 +137,14 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
         ((m, kind.tile.rows), (n, kind.columns)) if left else ((n, kind.columns), (m, kind.tile.rows))
     )
     longest, padded, side, own, workspace = _packing(kind, m, n, depth, left, threads)
-    strips = _parts(long, unit, longest)
+    strips = pieces(long, unit, longest)
     width = strips[0][1]
     several = 3 * threads if threads > 1 else 1
     call = gain(kind) * CALL
-    outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
-    inner = _parts(width, unit, padded, -(-several // len(outer)))
+    outer = pieces(short, other, max(other, min(side, call // (padded * depth))), several)
+    inner = pieces(width, unit, padded, -(-several // len(outer)))
     blocks = tuple((*y, *x) if left else (*x, *y) for x in outer for y in inner)
-    shares = _parts(width, unit, padded, _worth(threads, width * depth, PACK_ALONE))
+    shares = pieces(width, unit, padded, _worth(threads, width * depth, PACK_ALONE))
     return _Plan(strips, padded, shares, blocks, own, threads * own, workspace)
 
 
@@ -205,7 +192,7 @@ class CpuBackend(Backend):
         c, a, b = _layout(C), _layout(A), _layout(B)
         # Nothing is in place, so the depth may be cut: flatter strips are wider, and the other operand is packed less
         # often.
-        for k, depth in _parts(a.n, DEPTH, _slab(b.n)):
+        for k, depth in pieces(a.n, DEPTH, _slab(b.n)):
             left = _Layout(a.m, depth, a.address + k * a.col, a.row, a.col)
             right = _Layout(depth, b.n, b.address + k * b.row, b.row, b.col)
             self._multiply(c, left, right, fresh=fresh and k == 0, left=False)
@@ -218,7 +205,7 @@ class CpuBackend(Backend):
         if not (c.m and c.n and a.n):
             return
         threads = self._crew(a.m * b.n * a.n)
-        for k, depth in _parts(a.n, DEPTH, _slab(b.n)):
+        for k, depth in pieces(a.n, DEPTH, _slab(b.n)):
             plan = _plan(kind, a.m, b.n, depth, False, threads)
             for strip in plan.strips:
                 self._strip_with_witness(kind, plan, c, w, a, b, (k, depth), strip, threads)
@@ -233,7 +220,7 @@ class CpuBackend(Backend):
             )
             # fmt: on
 
-        run(refine, _parts(c.m, 1, STEP), threads)
+        run(refine, pieces(c.m, 1, STEP), threads)
 
     def _strip_with_witness(
         self, kind: Kind, plan: _Plan, c: _Layout, w: _Layout, a: _Layout, b: _Layout, part: tuple[int, int],
@@ -286,7 +273,7 @@ class CpuBackend(Backend):
             )
             # fmt: on
 
-        run(part, _parts(source.m, STEP, max(STEP, CALL // source.n)), self._crew(X.size))
+        run(part, pieces(source.m, STEP, max(STEP, CALL // source.n)), self._crew(X.size))
 
     def eliminate_mirrored(self, D: np.ndarray, R: np.ndarray, C: np.ndarray, rest: Any) -> None:
         self.left_mul(D, R)
@@ -317,11 +304,11 @@ class CpuBackend(Backend):
 
         part(0, 0, min(step, len(A)))  # most asymmetric matrices differ here
         if not differs:
-            run(part, _parts(len(A), step, step), self._crew(A.size))
+            run(part, pieces(len(A), step, step), self._crew(A.size))
         return not differs
 
     def mirror(self, A: np.ndarray) -> None:
-        for start, size in _parts(len(A), self.pivot, self.pivot):
+        for start, size in pieces(len(A), self.pivot, self.pivot):
             rows = slice(start, start + size)
             self._turn(A[:start, rows], A[rows, :start])
             corner = A[rows, rows]
@@ -370,7 +357,7 @@ class CpuBackend(Backend):
             for i in range(count):
                 close(STEP, n, n, start + i * batch_stride, d.row, d.col, workspace)
 
-        run(chunk, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
+        run(chunk, pieces(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 
     def step(self, A: np.ndarray, k: int) -> None:
         a = self._upright(_layout(A))
@@ -380,7 +367,7 @@ class CpuBackend(Backend):
         kind, sweep = self.kind, self._code.sweep.call
         self._code.pivot_row.call(kind, n, k, a.address, a.row, a.col, r)
         threads = self.threads if n * n >= ALONE else 1
-        parts = _parts(n, 1, max(1, CALL // n), threads)
+        parts = pieces(n, 1, max(1, CALL // n), threads)
         run(lambda _, i, m: sweep(kind, i, i + m, n, k, a.address, a.row, a.col, r), parts, threads)
 
     def predecessors(self, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool = False) -> None:
@@ -430,7 +417,7 @@ class CpuBackend(Backend):
             return m * self._size
         if not (n and k):
             return 0
-        depth = _part(k, DEPTH, _slab(n)) if verb == "gemm" else k
+        depth = piece(k, DEPTH, _slab(n)) if verb == "gemm" else k
         left = verb == "right_mul"
         return _packing(self.kind, m, n, min(depth, k), left, self._crew(m * n * depth)).workspace
 

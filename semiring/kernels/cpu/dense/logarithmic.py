@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,9 +27,9 @@ from ..instructions import Int, instruction
 from ..intrinsics import kernel
 from ..kinds import Kind, choose
 from ..logarithm import Functions
-from ..pool import run
+from ..pool import pieces, run
 from ..vectors import I64, Vectors, across, emit, lanes_of, loop
-from .backend import WORKSPACE, CpuBackend, _layout, _parts
+from .backend import WORKSPACE, CpuBackend, _layout
 from .exponentials import any_lane, exponentials, logarithms
 
 #: Block of a product: rows, depth, columns.
@@ -227,14 +225,6 @@ class LogarithmicBackend(CpuBackend):
     def missing(self, work: str) -> Missing:
         return super().missing("exponentials" if work == "closure" else work)
 
-    @cached_property
-    def _powers(self) -> Callable[..., None]:
-        return machine_code(exponentials, self.kind, "ii").call
-
-    @cached_property
-    def _logarithms(self) -> Callable[..., None]:
-        return machine_code(logarithms, self.kind, "iiiiiii").call
-
     def closure(self, D: np.ndarray) -> None:
         """D ← D*: by exponentials if exact; else by halves, and pair by pair."""
         n = len(D)
@@ -254,7 +244,7 @@ class LogarithmicBackend(CpuBackend):
             return super(CpuBackend, self).closure_batch(D, blocked)
         if not D.size:
             return None
-        for i, count in _parts(len(D), 1, max(1, BATCH // n**2)):
+        for i, count in pieces(len(D), 1, max(1, BATCH // n**2)):
             part = D[i : i + count]
             # Once most of a chunk is inexact, exponentials are no longer tried.
             pairwise = np.arange(count) if 2 * len(failed) > count else self._exponentials(part, part)
@@ -271,7 +261,7 @@ class LogarithmicBackend(CpuBackend):
         X[...] = A
         flags = np.empty(batch, np.int32)
         x, a, failed = (Y.__array_interface__["data"][0] for Y in (X, A, flags))
-        powers, logs = self._powers, self._logarithms
+        powers, logs = (machine_code(f, self.kind, "i" * k).call for f, k in ((exponentials, 2), (logarithms, 7)))
 
         def exponentiate(_: int, i: int, count: int) -> None:
             powers(self.kind, count, x + i * self._size)
@@ -281,14 +271,14 @@ class LogarithmicBackend(CpuBackend):
             logs(self.kind, count, n, x + i * n * n * self._size, a + i * stride, stride, row + column, failed + 4 * i)
 
         threads = self.threads if X.size >= _ALONE else 1
-        run(exponentiate, _parts(X.size, 1, X.size, threads), threads)
+        run(exponentiate, pieces(X.size, 1, X.size, threads), threads)
         if n > self._sums.pivot:
             by_halves(X[0], self._sums)
         elif batch > 1:
             self._sums.closure_batch(X)
         else:
             self._sums.closure(X[0])
-        run(take_logarithms, _parts(batch, 1, batch, threads), threads)
+        run(take_logarithms, pieces(batch, 1, batch, threads), threads)
         if flags.any():
             if out is not None:
                 out[flags == 0] = X[flags == 0]
@@ -300,7 +290,7 @@ class LogarithmicBackend(CpuBackend):
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
         if not self._suits(R, len(D)):
             return super().left_mul(D, R)
-        for j, n in _parts(R.shape[1], 64, self._strip(len(D))):
+        for j, n in pieces(R.shape[1], 64, self._strip(len(D))):
             (before,) = _copied.reserve((len(D), n), dtype=self.dtype)
             before[...] = R[:, j : j + n]
             self._product(R[:, j : j + n], D, before, fresh=True)
@@ -309,7 +299,7 @@ class LogarithmicBackend(CpuBackend):
     def right_mul(self, C: np.ndarray, D: np.ndarray) -> None:
         if not self._suits(C, len(D)):
             return super().right_mul(C, D)
-        for i, m in _parts(C.shape[0], 64, self._strip(len(D))):
+        for i, m in pieces(C.shape[0], 64, self._strip(len(D))):
             (before,) = _copied.reserve((m, len(D)), dtype=self.dtype)
             before[...] = C[i : i + m]
             self._product(C[i : i + m], before, D, fresh=True)
@@ -333,8 +323,8 @@ class LogarithmicBackend(CpuBackend):
             return self._product(C.T, B.T, A.T, fresh=fresh)
         lanes = self.kind.lanes
         depth, columns = len(B), C.shape[1]
-        for k, d in _parts(depth, lanes, DEPTH):
-            for j, n in _parts(columns, lanes, COLUMNS):
+        for k, d in pieces(depth, lanes, DEPTH):
+            for j, n in pieces(columns, lanes, COLUMNS):
                 wide, deep = -(-n // lanes) * lanes, -(-d // lanes) * lanes
                 rows = min(ROWS, len(C))
                 contiguous = B.strides[1] == self._size
@@ -348,7 +338,7 @@ class LogarithmicBackend(CpuBackend):
                     copy[0][...] = part
                     part = copy[0]
                 self._scale("scale_columns", right, wide // lanes, d, lanes * self._size, right.strides[0], column)
-                for i, m in _parts(len(C), 1, rows):
+                for i, m in pieces(len(C), 1, rows):
                     left[:m, :d] = A[i : i + m, k : k + d]
                     left[:m, d:] = -np.inf
                     self._scale("scale_rows", left, m, deep // lanes, left.strides[0], lanes * self._size, row)
@@ -368,7 +358,7 @@ class LogarithmicBackend(CpuBackend):
             work(self.kind, size, count, x.address + first * line, line, step, at, at + peaks.row)
 
         threads = self.threads if X.size >= _ALONE else 1
-        run(part, _parts(lines, 1, lines, threads), threads)
+        run(part, pieces(lines, 1, lines, threads), threads)
 
     def _finish(
         self, C: np.ndarray, A: np.ndarray, B: np.ndarray, sums: np.ndarray, row: np.ndarray, column: np.ndarray,
@@ -386,7 +376,7 @@ class LogarithmicBackend(CpuBackend):
 
         threads = self.threads if C.size >= _ALONE else 1
         # parts are short even if all is recomputed, so that Ctrl-C is handled
-        run(part, _parts(c.m, 1, max(1, (1 << 24) // (c.n * a.n)), threads), threads)
+        run(part, pieces(c.m, 1, max(1, (1 << 24) // (c.n * a.n)), threads), threads)
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
         if verb == "closure" and PAIRWISE < m <= self.pivot:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....algebra.dtypes import one, zero
+from ....algebra.ranges import steps
 from ....algebra.records import Semiring
 from ....host.types import Scalar
 from ..annotations import Array
@@ -31,7 +32,7 @@ def close(A: np.ndarray, semiring: Semiring, out: np.ndarray, threads: int) -> N
     best, outside = np.full(n, none), np.arange(n)
     for first in range(0, n, _ADDED):
         grow(A, most, best, outside, order, edges, first, min(first + _ADDED, n))
-    ends = [(i, min(i + _WRITTEN, n)) for i in range(0, n, _WRITTEN)]
+    ends = steps(n, _WRITTEN)
     run(lambda _, begin, end: fill(out, most, order, edges, one(semiring, A.dtype), begin, end), ends, threads)
 
 

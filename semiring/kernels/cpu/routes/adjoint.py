@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....algebra import dtypes
+from ....algebra.ranges import steps
 from ....algebra.records import Semiring
 from ....host.errors import DivergenceError, DomainError
 from ....host.memory import require
@@ -329,7 +330,7 @@ class Adjoint:
         arguments = *self._input(D, sources), *_NO_SUMS, out
         self._code()  # compiled once, before threads start
         step = -(-len(D) // (4 * self.threads))
-        pieces = [(first, min(first + step, len(D))) for first in range(0, len(D), step)]
+        pieces = steps(len(D), step)
         run(lambda worker, *ends: self._call(worker, D, sources, arguments, *ends), pieces, self.threads)
 
     def tight(self, d: np.ndarray, source: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,10 +14,8 @@ import numpy as np
 from ....host.types import Scalar
 from ..annotations import Array
 from ..compile import kernel
-from ..pool import run
+from ..pool import calls, run
 
-#: Steps per call, so that Ctrl-C is handled.
-CALL = 1 << 24
 #: Columns collected together; columns of a product searched together.
 STRIP, WIDTH = 64, 512
 
@@ -30,7 +28,7 @@ def subtrees(P: np.ndarray, Q: np.ndarray, threads: int) -> np.ndarray:
     def sources(_: int, first: int, last: int) -> None:
         _subtrees(*rows, np.empty(n + 1), *np.empty((2, n + 1), np.int32), first, last)
 
-    run(sources, _parts(P.size // max(n, 1), n, threads), threads)
+    run(sources, calls(P.size // max(n, 1), n, threads), threads)
     return sums
 
 
@@ -43,7 +41,7 @@ def collected(K: np.ndarray, values: np.ndarray, rows: int, threads: int) -> np.
     def columns(_: int, b: int, first: int, last: int) -> None:
         _collect(*(X[b] for X in matrices), np.empty((STRIP, rows + 1)), first, last)
 
-    run(columns, [(b, *part) for b in range(batch) for part in _parts(n, m + rows, threads, STRIP)], threads)
+    run(columns, [(b, *part) for b in range(batch) for part in calls(n, m + rows, threads, STRIP)], threads)
     return F
 
 
@@ -58,18 +56,12 @@ def chosen(A: np.ndarray, B: np.ndarray, *, greatest: bool, times: bool, zero: f
         left, right, found = (X[b] for X in matrices)
         _choose(left, right, times, worst, found, np.empty(WIDTH, A.dtype), first, last)
 
-    run(rows, [(b, *part) for b in range(batch) for part in _parts(m, B.shape[-2] * n, threads)], threads)
+    run(rows, [(b, *part) for b in range(batch) for part in calls(m, B.shape[-2] * n, threads)], threads)
     return K
 
 
 def _matrices(*arrays: np.ndarray) -> list[np.ndarray]:
     return [np.ascontiguousarray(X).reshape(math.prod(X.shape[:-2]), *X.shape[-2:]) for X in arrays]
-
-
-def _parts(total: int, each: int, threads: int, unit: int = 1) -> list[tuple[int, int]]:
-    size = max(1, min(CALL // max(1, each), -(-total // (4 * threads)) if threads > 1 else total))
-    size = -(-size // unit) * unit
-    return [(first, min(first + size, total)) for first in range(0, total, size)]
 
 
 @kernel

@@ -22,12 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....algebra import dtypes
+from ....algebra.ranges import steps
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
 from ....host.memory import require
 from ..code import machine_code
 from ..kinds import Kind, choose, raw, semiring_of
-from ..pool import run
+from ..pool import calls, run
 from ..sparse import movers
 from .checks import attain, product
 from .code import compiled
@@ -155,14 +156,11 @@ class Routes:
                 yield self._equal(ALLOWED * allowed, floor)
 
     def _share(
-        self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1, workspace: Callable[[], Any] = tuple
+        self, part: Any, total: int, each: int, *arguments: Any, unit: int = 1, workspace: Callable[[], Any] = tuple
     ) -> None:
-        """Run a kernel, or another function, on parts of range(total), at `steps` per item."""
+        """Run a kernel, or another function, on parts of range(total), `each` of so many steps."""
         call = _code(part, self.kind) if part in _SIGNATURES else part
-        even = -(-total // (4 * self.threads)) if self.threads > 1 else total
-        size = max(1, min(CALL // max(1, steps), even))
-        size = -(-size // unit) * unit
-        parts = [(first, min(first + size, total)) for first in range(0, total, size)]
+        parts = calls(total, each, self.threads, unit)
         run(lambda _, first, last: call(*arguments, *workspace(), first, last), parts, self.threads)
 
     def _nearest(self, A: np.ndarray) -> bool:
@@ -259,7 +257,7 @@ def of_matrix(
         batch(0, 0, len(D))
     else:
         size = max(1, -(-len(D) // (8 * threads)))
-        run(batch, [(first, min(first + size, len(D))) for first in range(0, len(D), size)], threads)
+        run(batch, steps(len(D), size), threads)
     return min(wrong, default=None)
 
 
@@ -334,4 +332,4 @@ def _both_ways(kind: Kind, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> 
 def _rows(D: np.ndarray, each: int) -> list[tuple[int, int]]:
     m, n = D.shape
     size = max(1, min((CALL >> 3) // (n * max(1, each)), -(-m // 8)))
-    return [(first, min(first + size, m)) for first in range(0, m, size)]
+    return steps(m, size)

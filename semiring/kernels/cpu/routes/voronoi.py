@@ -15,8 +15,8 @@ from ..annotations import Array, Builder, Value
 from ..instructions import Int, instruction
 from ..intrinsics import itemsize, kernel, part, times, zero
 from ..kinds import Kind
-from ..sparse.strips import STRIP, accumulate
-from ..vectors import I32, I64, Vectors, compare, loop, short_at, splat
+from ..sparse.strips import STRIP
+from ..vectors import I32, I64, Vectors, accumulate, compare, loop, short_at, splat
 from .equality import better, emit_better
 
 

@@ -7,12 +7,7 @@ import numpy as np
 from ....host.errors import DomainError
 from ..annotations import Array
 from ..compile import kernel
-from ..pool import run
-
-#: Entries per call, so that Ctrl-C is handled.
-CALL = 1 << 24
-#: Entries below which a second thread does not pay.
-ALONE = 1 << 15
+from ..pool import calls, run
 
 
 def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
@@ -21,7 +16,7 @@ def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
     def chunk(_: int, first: int, last: int) -> None:
         wrong[first] = _hops(P, sources, H, np.empty(P.shape[1], np.int32), first, last)
 
-    run(chunk, _parts(len(P), P.shape[1], threads), threads)
+    run(chunk, calls(len(P), P.shape[1], threads), threads)
     _refuse(max(wrong, default=-1))
     return H
 
@@ -32,7 +27,7 @@ def walks(
     paths = len(rows)
     order, starts, wrong = np.empty(paths, np.int64), np.zeros(paths + 1, np.int64), [-1] * paths
     _by_row(rows, np.zeros(len(P) + 1, np.int64), order)  # for locality of rows
-    parts = _parts(paths, 32, threads)
+    parts = calls(paths, 32, threads)
 
     def count(_: int, first: int, last: int) -> None:
         wrong[first] = _lengths(P, rows, sources, targets, order, starts[1:], first, last)
@@ -44,12 +39,6 @@ def walks(
     vertices = np.empty(int(starts[-1]), np.int32)
     run(lambda _, first, last: _fill(P, rows, sources, targets, order, starts, vertices, first, last), parts, threads)
     return vertices, starts
-
-
-def _parts(total: int, each: int, threads: int) -> list[tuple[int, int]]:
-    several = 4 * threads if total * each >= ALONE else 1
-    size = max(1, min(CALL // max(1, each), -(-total // several)))
-    return [(first, min(first + size, total)) for first in range(0, total, size)]
 
 
 def _refuse(row: int) -> None:

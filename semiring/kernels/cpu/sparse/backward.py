@@ -22,8 +22,8 @@ from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, 
 from ..instructions import Int, instruction
 from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..kinds import Kind
-from ..vectors import I32, I64, _declare, across, loop, short_at, splat
-from .strips import STRIP, accumulate
+from ..vectors import I32, I64, _declare, accumulate, across, loop, short_at, splat
+from .strips import STRIP, cases
 
 F64 = ir.DoubleType()
 #: Byte offsets of the second, third and fourth of four vectors.
@@ -129,15 +129,8 @@ def by_columns(emit: Callable[..., None]) -> Function:
 
     def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         kind = signature.args[0]
-        done = builder.append_basic_block("strip_done")
-        switch = builder.switch(args[1], done)
-        for columns in range(1, STRIP + 1):
-            case = builder.append_basic_block(f"strip_{columns}")
-            switch.add_case(I64(columns), case)
-            builder.position_at_end(case)
+        for columns in cases(builder, args[1]):
             builder.call(_made(builder.module, kind, columns), args[2:])
-            builder.branch(done)
-        builder.position_at_end(done)
         return context.get_dummy_value()
 
     def _made(module: Any, kind: Kind, columns: int) -> Any:

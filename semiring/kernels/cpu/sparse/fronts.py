@@ -118,7 +118,7 @@ def pitch_of(m: int, lanes: int) -> int:
 
 
 @part
-def assemble(
+def gather(
     steps: Array, size: int, lanes: int, s: int, first: Array, begin: Array, local: Array, child: Array, sibling: Array,
     where: Array, arcs: Array, arc_row: Array, arc_col: Array, weights: int, front: int,
 ) -> None:  # fmt: skip
@@ -163,14 +163,6 @@ def close(steps: Array, w: int, m: int, pitch: int, front: int, work: int) -> No
 
 
 @kernel
-def gather(
-    steps: Array, size: int, lanes: int, s: int, first: Array, begin: Array, local: Array, child: Array, sibling: Array,
-    where: Array, arcs: Array, arc_row: Array, arc_col: Array, weights: int, front: int,
-) -> None:  # fmt: skip
-    assemble(steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front)
-
-
-@kernel
 def eliminate(
     steps: Array, size: int, lanes: int, start: int, stop: int, first: Array, begin: Array, local: Array, child: Array,
     sibling: Array, where: Array, panel: Array, arcs: Array, arc_row: Array, arc_col: Array, weights: int, lower: int,
@@ -190,7 +182,7 @@ def eliminate(
             )
             where[s] = 0
             continue
-        assemble(
+        gather(
             steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
             front,
         )  # fmt: skip
@@ -215,7 +207,7 @@ def renew(
         r = begin[s + 1] - begin[s]
         w = first[s + 1] - first[s]
         pitch = pitch_of(w + r, lanes)
-        assemble(
+        gather(
             steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
             front,
         )  # fmt: skip

@@ -16,8 +16,8 @@ from ..annotations import Array, Builder, Value
 from ..instructions import Entry, Flag, Int, instruction
 from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, store, zero
 from ..kinds import Kind, imaged
-from ..vectors import I32, I64, Vectors, across, short_at, splat
-from .strips import STRIP, accumulate, dispatch
+from ..vectors import I32, I64, Vectors, accumulate, across, short_at, splat
+from .strips import STRIP, tiles
 
 #: Pairs between the prefetch of labels and their use, and entries of a label that are prefetched.
 AHEAD, NEAR = 4, 64
@@ -67,37 +67,27 @@ def combine_tile(
     pitch: Int, l: Int, y: Int,
 ) -> None:  # fmt: skip
     """y[c] ← ⊕ square[slots[k]] ⊗ l[k, c], operands swapped if mirrored; rows of y and square `pitch` bytes apart."""
-    dispatch(builder, kind, mirrored, _emit_combine, columns, (lanes, r, slots, square, pitch, l, y))
-
-
-def _emit_combine(
-    builder: Builder, v: Vectors, vectors: int, columns: int, offset: Value, lanes: Value, r: Value, slots: Value,
-    square: Value, pitch: Value, l: Value, y: Value,
-) -> None:  # fmt: skip
-    size = v.kind.itemsize
-    width = v.type.count * size
-    with accumulate(builder, r, [v.zero()] * (columns * vectors)) as (k, before, values):
-        row = builder.mul(short_at(builder, slots, k), pitch)
-        here = builder.add(builder.add(square, offset), row)
-        X = [v.load(here, i * width) for i in range(vectors)]
-        strip = builder.add(l, builder.mul(k, I64(columns * size)))
-        for c in range(columns):
-            factor = v.splat(v.load(strip, c * size, type=v.type.element))
-            values += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
-    for c in range(columns):
-        here = builder.add(builder.add(y, offset), builder.mul(I64(c), pitch))
-        for i in range(vectors):
-            v.store(values[c * vectors + i], here, i * width)
+    for v, vectors, many, offset in tiles(builder, kind, mirrored, columns, lanes):
+        size = v.kind.itemsize
+        width = v.type.count * size
+        with accumulate(builder, r, [v.zero()] * (many * vectors)) as (k, before, values):
+            row = builder.mul(short_at(builder, slots, k), pitch)
+            here = builder.add(builder.add(square, offset), row)
+            X = [v.load(here, i * width) for i in range(vectors)]
+            strip = builder.add(l, builder.mul(k, I64(many * size)))
+            for c in range(many):
+                factor = v.splat(v.load(strip, c * size, type=v.type.element))
+                values += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
+        for c in range(many):
+            here = builder.add(builder.add(y, offset), builder.mul(I64(c), pitch))
+            for i in range(vectors):
+                v.store(values[c * vectors + i], here, i * width)
 
 
 @instruction
 def inner(builder: Builder, kind: Kind, count: Int, x: Int, y: Int) -> Entry:
     """⊕ x[k] ⊗ y[k] over `count` entries; reads full vectors."""
     builder.function.attributes.add("optsize")
-    return _emit_inner(builder, kind, count, x, y)
-
-
-def _emit_inner(builder: Builder, kind: Kind, count: Value, x: Value, y: Value) -> Value:
     v = Vectors(builder, kind)
     width = v.type.count * kind.itemsize
 
@@ -335,7 +325,7 @@ def common_path(u: int, v: int, places: int, base: int) -> int:
 
 
 @part
-def _meet(
+def pair(
     u: int, v: int, found: int, step: int, size: int, places: int, base: int, out: int, into: int, shift: int
 ) -> None:
     count = common_path(u, v, places, base)
@@ -361,11 +351,4 @@ def pairs(
         if q + AHEAD < stop:  # labels are far away: those of later pairs come while this one is found
             _fetch(sources[q + AHEAD], size, places, out, shift)
             _fetch(targets[q + AHEAD], size, places, into, shift)
-        _meet(sources[q], targets[q], found + q * size, step, size, places, base, out, into, shift)
-
-
-@kernel
-def pair(
-    u: int, v: int, found: int, step: int, size: int, places: int, base: int, out: int, into: int, shift: int
-) -> None:
-    _meet(u, v, found, step, size, places, base, out, into, shift)
+        pair(sources[q], targets[q], found + q * size, step, size, places, base, out, into, shift)

@@ -6,16 +6,15 @@ rows through an index. Kernels are called by address.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
-from ..annotations import Builder, Value, Values
+from ..annotations import Builder, Value
 from ..features import vector_bytes
 from ..instructions import Entry, Flag, Int, instruction
 from ..intrinsics import clear, itemsize, kernel, load, one, plus, store
 from ..kinds import Kind, imaged
-from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
+from ..vectors import I32, I64, Vectors, accumulate, emit, loop, short_at, stream
 
 #: Contiguous columns of a panel, computed by one tile.
 STRIP = 4
@@ -63,7 +62,7 @@ def wide(kind: Kind) -> int:
 
 @instruction
 def sweep_tile(
-    builder: Builder, kind: Kind, mirrored: Flag, columns: Int, count: Int, w: Int, z: Int, d: Int, r: Int, slots: Int,
+    builder: Builder, kind: Kind, mirrored: Flag, columns: Int, lanes: Int, w: Int, z: Int, d: Int, r: Int, slots: Int,
     stack: Int, l: Int, y: Int, out: Int, labels: Int, pitch: Int,
 ) -> None:  # fmt: skip
     """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] ≥ 0 of `out`.
@@ -71,32 +70,82 @@ def sweep_tile(
     `slots` and `labels` are int32 addresses; rows of z, y and the stack are `lanes` entries, those of `out` `pitch`
     bytes. y may be 0 (null).
     """
-    dispatch(builder, kind, mirrored, _emit_sweep, columns, (count, w, z, d, r, slots, stack, l, y, out, labels, pitch))
+    for v, vectors, many, offset in tiles(builder, kind, mirrored, columns, lanes):
+        size = v.kind.itemsize
+        width = v.type.count * size
+        row = builder.mul(lanes, I64(size))
+        values: list[Any] = [v.zero()] * (many * vectors)
+        for count, base, panel, table in ((w, z, d, None), (r, stack, l, slots)):
+            with accumulate(builder, count, values) as (k, before, after):
+                position = k if table is None else short_at(builder, table, k)
+                here = builder.add(builder.add(base, offset), builder.mul(position, row))
+                X = [v.load(here, i * width) for i in range(vectors)]
+                strip = builder.add(panel, builder.mul(k, I64(many * size)))
+                for c in range(many):
+                    factor = v.splat(v.load(strip, c * size, type=v.type.element))
+                    after += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
+            values = after
+        with builder.if_then(builder.icmp_signed("!=", y, I64(0))):
+            for c in range(many):
+                here = builder.add(builder.add(y, offset), builder.mul(I64(c), row))
+                for i in range(vectors):
+                    v.store(values[c * vectors + i], here, i * width)
+        for c in range(many):
+            label = short_at(builder, labels, I64(c))
+            with builder.if_then(builder.icmp_signed(">=", label, I64(0))):
+                target = builder.add(builder.add(out, offset), builder.mul(label, pitch))
+                for i in range(vectors):
+                    stream(v, values[c * vectors + i], builder.add(target, I64(i * width)))
 
 
 @instruction
 def climb_tile(
-    builder: Builder, kind: Kind, mirrored: Flag, columns: Int, count: Int, z: Int, r: Int, index: Int, all_z: Int,
+    builder: Builder, kind: Kind, mirrored: Flag, columns: Int, lanes: Int, z: Int, r: Int, index: Int, all_z: Int,
     u: Int,
 ) -> None:  # fmt: skip
     """all_z[index[k]] ← all_z[index[k]] ⊕ z[c] U[c, k] over r rows of the transposed strip and its columns c."""
-    dispatch(builder, kind, mirrored, _emit_climb, columns, (count, z, r, index, all_z, u))
+    for v, vectors, many, offset in tiles(builder, kind, mirrored, columns, lanes):
+        size = v.kind.itemsize
+        width = v.type.count * size
+        row = builder.mul(lanes, I64(size))
+        Z = [
+            [v.load(builder.add(builder.add(z, offset), builder.mul(I64(c), row)), i * width) for i in range(vectors)]
+            for c in range(many)
+        ]
+        with loop(builder, I64(0), r) as k:
+            here = builder.add(builder.add(all_z, offset), builder.mul(short_at(builder, index, k), row))
+            strip = builder.add(u, builder.mul(k, I64(many * size)))
+            met = [v.load(here, i * width) for i in range(vectors)]
+            for c in range(many):
+                factor = v.splat(v.load(strip, c * size, type=v.type.element))
+                met = [v.step(met[i], Z[c][i], factor) for i in range(vectors)]
+            for i in range(vectors):
+                v.store(met[i], here, i * width)
 
 
-def dispatch(
-    builder: Builder, kind: Kind, mirrored: Value, emit: Callable[..., None], columns: Value, args: Values
-) -> None:
-    """Switch over tiles by number of columns; optsize, since unrolling would only cost compile time."""
+def tiles(
+    builder: Builder, kind: Kind, mirrored: Value, columns: Value, lanes: Value
+) -> Iterator[tuple[Vectors, int, int, Value]]:
+    """Loops over all lanes, by number of columns: vectors, their number, columns, offset.
+
+    optsize, since unrolling would only cost compile time.
+    """
     builder.function.attributes.add("optsize")
+    for c in cases(builder, columns):
+        for v, vectors, offset in _groups(builder, kind, lanes):
+            v.swapped = mirrored
+            yield v, vectors, c, offset
+
+
+def cases(builder: Builder, columns: Value) -> Iterator[int]:
+    """Switch over the number of columns of a strip."""
     done = builder.append_basic_block("tile_done")
     switch = builder.switch(columns, done)
     for c in range(1, STRIP + 1):
         block = builder.append_basic_block(f"tile_{c}")
         switch.add_case(I64(c), block)
         builder.position_at_end(block)
-        for v, vectors, offset in _groups(builder, kind, args[0]):
-            v.swapped = mirrored
-            emit(builder, v, vectors, c, offset, *args)
+        yield c
         builder.branch(done)
     builder.position_at_end(done)
 
@@ -115,90 +164,10 @@ def _groups(builder: Builder, kind: Kind, lanes: Value) -> Iterator[tuple[Vector
             yield v, count, builder.mul(j, I64(count * width * kind.itemsize))
 
 
-@contextmanager
-def accumulate(
-    builder: Builder, count: Value, initial: list[Value]
-) -> Iterator[tuple[Value, list[Value], list[Value]]]:
-    """Loop over range(count) with carried values: fill the yielded list with successors; it then holds the results."""
-    before = builder.block
-    head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
-    builder.branch(head)
-    builder.position_at_end(head)
-    k = builder.phi(I64)
-    values = [builder.phi(value.type) for value in initial]
-    builder.cbranch(builder.icmp_signed("<", k, count), body, done)
-    builder.position_at_end(body)
-    after: list[Any] = []
-    yield k, values, after
-    for phi, first, then in zip([k, *values], [I64(0), *initial], [builder.add(k, I64(1)), *after], strict=True):
-        phi.add_incoming(first, before)
-        phi.add_incoming(then, builder.block)
-    builder.branch(head)
-    builder.position_at_end(done)
-    after[:] = values
-
-
-def _emit_sweep(
-    builder: Builder, v: Vectors, vectors: int, columns: int, offset: Value, lanes: Value, w: Value, z: Value, d: Value,
-    r: Value, slots: Value, stack: Value, l: Value, y: Value, out: Value, labels: Value, pitch: Value,
-) -> None:  # fmt: skip
-    size = v.kind.itemsize
-    width = v.type.count * size
-    row = builder.mul(lanes, I64(size))
-    values: list[Any] = [v.zero()] * (columns * vectors)
-    for count, base, panel, table in ((w, z, d, None), (r, stack, l, slots)):
-        with accumulate(builder, count, values) as (k, before, after):
-            position = k if table is None else short_at(builder, table, k)
-            here = builder.add(builder.add(base, offset), builder.mul(position, row))
-            X = [v.load(here, i * width) for i in range(vectors)]
-            strip = builder.add(panel, builder.mul(k, I64(columns * size)))
-            for c in range(columns):
-                factor = v.splat(v.load(strip, c * size, type=v.type.element))
-                after += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
-        values = after
-    with builder.if_then(builder.icmp_signed("!=", y, I64(0))):
-        for c in range(columns):
-            here = builder.add(builder.add(y, offset), builder.mul(I64(c), row))
-            for i in range(vectors):
-                v.store(values[c * vectors + i], here, i * width)
-    for c in range(columns):
-        label = short_at(builder, labels, I64(c))
-        with builder.if_then(builder.icmp_signed(">=", label, I64(0))):
-            target = builder.add(builder.add(out, offset), builder.mul(label, pitch))
-            for i in range(vectors):
-                stream(v, values[c * vectors + i], builder.add(target, I64(i * width)))
-
-
-def _emit_climb(
-    builder: Builder, v: Vectors, vectors: int, columns: int, offset: Value, lanes: Value, z: Value, r: Value,
-    index: Value, all_z: Value, u: Value,
-) -> None:  # fmt: skip
-    size = v.kind.itemsize
-    width = v.type.count * size
-    row = builder.mul(lanes, I64(size))
-    Z = [
-        [v.load(builder.add(builder.add(z, offset), builder.mul(I64(c), row)), i * width) for i in range(vectors)]
-        for c in range(columns)
-    ]
-    with loop(builder, I64(0), r) as k:
-        here = builder.add(builder.add(all_z, offset), builder.mul(short_at(builder, index, k), row))
-        strip = builder.add(u, builder.mul(k, I64(columns * size)))
-        met = [v.load(here, i * width) for i in range(vectors)]
-        for c in range(columns):
-            factor = v.splat(v.load(strip, c * size, type=v.type.element))
-            met = [v.step(met[i], Z[c][i], factor) for i in range(vectors)]
-        for i in range(vectors):
-            v.store(met[i], here, i * width)
-
-
 @instruction
 def bilinear(builder: Builder, kind: Kind, columns: Int, w: Int, z: Int, d: Int, y: Int) -> Entry:
     """⊕ z[k] D[k, c] y[c] over w rows and the columns of a strip."""
     builder.function.attributes.add("optsize")
-    return _emit_bilinear(builder, kind, columns, w, z, d, y)
-
-
-def _emit_bilinear(builder: Builder, kind: Kind, columns: Value, w: Value, z: Value, d: Value, y: Value) -> Value:
     if not kind.vector:
         return _emit_by_columns(builder, kind, columns, w, z, d, y)
     with builder.if_else(builder.icmp_signed("==", columns, I64(STRIP))) as (then, otherwise):

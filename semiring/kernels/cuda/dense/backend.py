@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra import dtypes
+from ....algebra.ranges import steps
 from ....host import memory
 from ....host.errors import DivergenceError, DTypeError, ShapeError, star_without_value
 from ....host.types import Array
@@ -392,7 +393,7 @@ class CudaBackend(Launches, Backend):
     def _by_copies(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
         """C ← A ⊗ B where C is B (or A), from copies of strips: a tile may be computed twice, see sums.py."""
         size, cut = self.dtype.itemsize, matrix.columns if side == "rows" else matrix.rows
-        for start, stop in matrix.strips(C.columns if side == "rows" else C.rows, COPIED):
+        for start, stop in steps(C.columns if side == "rows" else C.rows, COPIED):
             part = cut(C, start, stop, size)
             memory = cupy.empty((part.rows, part.columns), self.dtype)
             copy = Matrix(*matrix.contiguous(memory), memory)

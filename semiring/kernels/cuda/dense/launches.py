@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra.catalog import plus_times
+from ....algebra.ranges import steps
 from ....algebra.records import Semiring
 from ....host.errors import ShapeError
 from .. import cards, gpu, transfer
@@ -111,7 +112,7 @@ class Launches:
             return
         if pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
             width = matrix.evenly(B.columns, -(-B.columns // self.limits.strip), 256)
-            for columns in matrix.strips(B.columns, width):
+            for columns in steps(B.columns, width):
                 strip = self._aligned(matrix.columns(B, *columns, size))
                 self.product(matrix.columns(C, *columns, size), A, strip, accumulate=accumulate)
         elif pairs:

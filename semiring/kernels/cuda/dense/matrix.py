@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ....host.types import Array
@@ -52,7 +51,3 @@ def columns(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
 def evenly(across: int, count: int, unit: int) -> int:
     """Strip width for `count` strips: a multiple of `unit`, except the last."""
     return min(across, -(-across // (count * unit)) * unit)
-
-
-def strips(across: int, width: int) -> Iterator[tuple[int, int]]:
-    return ((start, min(start + width, across)) for start in range(0, across, width))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ....algebra.ranges import steps
 from .. import gpu
 from ..library import cupy
 from . import matrix, mirror
@@ -124,8 +125,8 @@ class Strips:
         for done in self.reached():
             self._here.wait_event(done)
 
-    def bounds(self, across: int) -> Iterator[tuple[int, int]]:
-        return matrix.strips(across, self._width)
+    def bounds(self, across: int) -> list[tuple[int, int]]:
+        return steps(across, self._width)
 
     @contextmanager
     def workspace(self) -> Iterator[int]:

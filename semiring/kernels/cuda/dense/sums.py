@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....algebra.dtypes import SCALARS
+from ....algebra.ranges import steps
 from .. import gpu, tensor_maps
 from ..library import cupy
 from . import matrix, sums_text
@@ -86,7 +87,7 @@ class Sums:
             self._batches(C, A, B, accumulate, batch)
             return True
         size = self.kernels.dtype.itemsize
-        for start, stop in matrix.strips(k, DEPTH):
+        for start, stop in steps(k, DEPTH):
             left, right = matrix.columns(A, start, stop, size), matrix.rows(B, start, stop, size)
             self._strips(C, left, right, accumulate or start > 0)
         return True
@@ -124,10 +125,10 @@ class Sums:
         each = 2 * self._tensor.parts if size == 4 else 8
         most = max(FLAGGED, PARTS // (each * k) // FLAGGED * FLAGGED)
         one = self._by_tensor_cores if size == 4 else self._by_multiplications
-        for columns in matrix.strips(C.columns, most):
+        for columns in steps(C.columns, most):
             right = matrix.columns(B, *columns, size)
             b = self._operand(right, ALONE, 0, True)
-            for rows in matrix.strips(C.rows, most):
+            for rows in steps(C.rows, most):
                 left, to = matrix.rows(A, *rows, size), matrix.columns(matrix.rows(C, *rows, size), *columns, size)
                 one(to, left, right, self._operand(left, ALONE, 0, False), b, accumulate, ALONE)
 
@@ -136,7 +137,7 @@ class Sums:
         size, k = self.kernels.dtype.itemsize, A.columns
         each = 2 * self._tensor.parts * k * max(C.rows, C.columns)
         most = max(1, min(MOST, PARTS // each)) if size == 4 else 1
-        for start, stop in matrix.strips(batch.matrices, most):
+        for start, stop in steps(batch.matrices, most):
             c, a, b = (
                 X._replace(address=X.address + start * stride * size)
                 for X, stride in zip((C, A, B), batch[1:], strict=True)
@@ -191,7 +192,7 @@ class Sums:
         self, C: Matrix, A: Matrix, B: Matrix, a: Operand, b: Operand, accumulate: bool, batch: Batch
     ) -> None:
         most = max(FLAGGED, PARTS // (8 * C.columns) // FLAGGED * FLAGGED)
-        for start, stop in matrix.strips(C.rows, most):
+        for start, stop in steps(C.rows, most):
             between = cupy.empty((stop - start, C.columns), np.float64)
             sums = Matrix(*matrix.contiguous(between), between)
             scaled = Matrix(a.address + start * a.pitch, a.pitch // 8, stop - start, A.columns)
@@ -212,7 +213,7 @@ class Sums:
         function = self._term_by_term(side, tm)
         size, tiles = self.kernels.dtype.itemsize, -(-C.rows // side) * -(-C.columns // side)
         sizes = *map(np.int32, (C.rows, C.columns, A.columns, accumulate)), flags
-        for start, stop in matrix.strips(batch.matrices, MOST):  # flags belong to a single matrix
+        for start, stop in steps(batch.matrices, MOST):  # flags belong to a single matrix
             where = (
                 value
                 for X, stride in zip((C, A, B), batch[1:], strict=True)

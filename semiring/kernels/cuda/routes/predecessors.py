@@ -16,7 +16,7 @@ from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
 from ....host.memory import require
-from ....host.types import Array
+from ....host.types import Array, Values
 from .. import algebra, compile, gpu, transfer
 from ..library import cupy
 
@@ -86,14 +86,6 @@ def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
     return SCALARS[dtype].floating and semiring.mul.selects is None
 
 
-class _Edges(NamedTuple):
-    """Tight edges in CSR, of all matrices concatenated."""
-
-    starts: Any
-    heads: Any
-    weights: Any
-
-
 class _Report(NamedTuple):
     """Kernel report: open pairs; whether any were found; whether any failed; number of tight edges."""
 
@@ -128,7 +120,8 @@ class _Search:
         """Compute P; returns a pair that stays open, or None."""
         if self.n <= SMALL and self._small():
             return None
-        self._look_at_all()
+        self.top = gpu.memory(self.rows * self.dtype.itemsize)
+        self._rows("look", self.A, self.D, np.int32(self.n), self.rows, self.facts, self.top)
         report = self._nearest()
         few = report.edges <= FEW * self.rows
         self.edges = report.edges
@@ -167,10 +160,6 @@ class _Search:
         blocks = min(self.batch, 1 << 30)
         self._call("alone", (blocks, 1, 1), self.A, self.D, *sizes, self.P, self.report, shared=shared)
         return not self._read_report().failed
-
-    def _look_at_all(self) -> None:
-        self.top = gpu.memory(self.rows * self.dtype.itemsize)
-        self._rows("look", self.A, self.D, np.int32(self.n), self.rows, self.facts, self.top)
 
     def _tight(self, slack: Any, wide: bool) -> None:
         """Tight edges; with memory for Dᵀ, also Dᵀ and line one of the rule."""
@@ -216,7 +205,8 @@ class _Search:
         sides = -(-self.n // TILE)
         self._call("turn", (sides, sides, self._deep), self.P, np.int32(self.n), np.int32(self.batch), np.int32(settle))
 
-    def _listed(self) -> _Edges:
+    def _listed(self) -> Values:
+        """Tight edges in CSR, of all matrices concatenated: starts, heads, weights."""
         size = self.dtype.itemsize
         require(self.edges * (4 + size), "cuda", where="predecessors", hint="Use a smaller dtype.")
         starts, heads, weights = (
@@ -226,7 +216,7 @@ class _Search:
         self._rows("count", self.leaving, *sizes, starts)
         self._call("add_up", (1, 1, 1), starts, self.rows, threads=1024)
         self._rows("list", self.A, self.leaving, *sizes, starts, heads, weights)
-        return _Edges(starts, heads, weights)
+        return starts, heads, weights
 
     def _search(self, slack: Any, *, wide: bool = False, fresh: bool = False, every: bool = False) -> bool:
         """Line three of the rule for rows with open pairs, in P; returns whether any stay open.
@@ -241,7 +231,7 @@ class _Search:
             fresh = every = False  # the next search continues
         return bool(self._sources("levels", edges, how, begin=fresh, every=every).failed)
 
-    def _sources(self, entry: str, edges: _Edges, how: tuple[Any, ...], *, begin: bool, every: bool) -> _Report:
+    def _sources(self, entry: str, edges: Values, how: Values, *, begin: bool, every: bool) -> _Report:
         alone = entry == "search"
         threads, across, shared = (SEARCHERS, 1, self._shared) if alone else (THREADS, WARPS, 0)
         function = self._function(entry)
