@@ -341,6 +341,8 @@ def test_nothing_is_read_beyond_the_matrix(store, beyond):
     for window in ((slice(*beyond), slice(0, 2)), (slice(0, 2), slice(*beyond))):
         with pytest.raises(IndexError, match="must lie within"):
             store.window(*window)
+    with pytest.raises(IndexError, match="by steps of 1"):
+        store.window(slice(0, 4, 2), slice(0, 2))
     for tile in ((3, 0), (0, -1)):
         for use in (store.read, store.round, lambda i, j: store.write(i, j, np.zeros((3, 2), "int32"))):
             with pytest.raises(IndexError, match="must lie within"):
