@@ -316,6 +316,11 @@ def test_the_plan_counts_and_prints():
     assert [step.way for step in plan.steps] == ["product", "product"]
     assert "jk,kl->jl" in str(plan)
     assert einsum_path("bij,bjk->bik", np.ones((2, 3, 4), "f4"), np.ones((2, 4, 5), "f4")).bytes == 4 * 2 * 3 * 5
+    wide = (np.int32(100_000),) * 2  # numbers of pairs that int32 would wrap
+    assert einsum_path("ij,jk->ik", wide, wide).pairs == 10**15
+    for wrong in ((-2, 3), (2.0, 3), ("a", 3), ((1, 2), (3, 4))):
+        with pytest.raises(ShapeError, match="einsum_path: sizes must be integers of at least 0, got"):
+            einsum_path("ij,jk->ik", wrong, (3, 4))
 
 
 def test_sum_prod_and_outer():

@@ -19,8 +19,9 @@ from ..host.errors import DeviceError
 from ..host.spelling import came
 from ..host.types import Array, DType
 from .contract import Backend
+from .cpu.processors import threads_of
 
-__all__ = ["BACKENDS", "Backend", "bind", "cuda_available", "describe", "device_of"]
+__all__ = ["BACKENDS", "Backend", "bind", "cuda_available", "describe", "device_of", "threads_of"]
 
 #: Backend module by device; its `bind(semiring, dtype, nonnegative=…)` returns a Backend.
 BACKENDS = {"cpu": "semiring.kernels.cpu.binding", "cuda": "semiring.kernels.cuda.binding"}
