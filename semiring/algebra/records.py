@@ -308,6 +308,12 @@ class Semiring:
         where = (self.add.python, self.mul.python, self.star and self.star.python, self.draw)
         return pickling.reduce(self, where, own=(self.draw,))
 
+    def __deepcopy__(self, memo: object = None) -> Semiring:
+        """Itself, being immutable: what holds it is copied though its functions have no names to pickle."""
+        return self
+
+    __copy__ = __deepcopy__
+
     def __repr__(self) -> str:
         return f"<Semiring {self.name}: {self.add.name}, {self.mul.name}, zero {self.zero}, one {self.one}>"
 
