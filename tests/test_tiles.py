@@ -56,6 +56,12 @@ def test_bands_within_a_tile_are_read_and_checked_by_themselves(tmp_path):
             read()
 
 
+def test_what_is_no_store_is_told(tmp_path):
+    for path, found in ((tmp_path, "a directory without store.json"), (tmp_path / "none", "no directory")):
+        with pytest.raises(FormatError, match=f"a tile store is required, got {found}"):
+            TileStore(path)
+
+
 def test_the_round_is_kept(store):
     assert store.round(1, 2) == 3
     store.write(1, 2, store.read(1, 2), round=5)
