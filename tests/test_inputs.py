@@ -1003,7 +1003,7 @@ def test_the_ends_of_integers_are_infinite_in_sparse_matrices_too(dtype, tmp_pat
 
 def test_a_block_is_an_integer():
     for wrong in (0, 1.5, "3"):
-        with pytest.raises(ValueError, match=f"block must be an integer of at least 1, got {wrong!r}"):
+        with pytest.raises(ValueError, match=f"^block must be an integer of at least 1, got {wrong!r}"):
             closure([[0, 1], [1, 0]], block=wrong)
     assert closure([[0, 1], [1, 0]], block=np.int64(1)).tolist() == [[0, 1], [1, 0]]
 

@@ -104,6 +104,6 @@ def bind(
         known = _options(module)
         foreign = ", ".join(name for name in options if name not in known)
         if foreign:
-            raise DeviceError(f"bind: the {device} backend takes the options {', '.join(known)}, got {foreign}.")
+            raise DeviceError(f"{foreign} must be left out: the {device} backend takes {', '.join(known)}.")
     backend: Backend = module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)
     return backend
