@@ -462,6 +462,12 @@ class TestTorch:
         X = torch.arange(6).reshape(2, 3)
         assert plain(X).tolist() == [3, 6]
 
+    def test_products_along_an_empty_axis_are_one(self):
+        (A,) = self.tensors("min_plus", (3, 0))
+        assert semiring.prod(A).tolist() == [0, 0, 0]
+        assert semiring.prod(A, "max_times").tolist() == [1, 1, 1]
+        assert semiring.prod(A, axis=0).shape == (0,)
+
     def test_halves_and_autocast_are_computed_in_float32(self):
         import torch
 

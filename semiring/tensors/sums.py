@@ -298,7 +298,7 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
         return einsum(f"{letters},{letters}->{letters}", X, Y, semiring=s, threads=threads)
 
     if not X.shape[axis]:
-        taken = take_in(X, where="prod")
+        taken = take_in(X.detach() if hasattr(X, "detach") else X, where="prod")
         shape = (*X.shape[:axis], *X.shape[axis + 1 :])
         with on_device(taken.array):
             (like,) = common([taken.array], s, None, where="prod")
