@@ -181,7 +181,8 @@ def matmul(
         others = {"out": out, "accumulate": accumulate, "dtype": dtype, "device": device}
         return differentiable(A, B, semiring, ties, threads, **others)
     s = get(semiring)
-    threads_of(threads, "matmul")
+    if threads is not None:
+        threads_of(threads, "matmul")
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
     if witness and out is not None and not (isinstance(out, tuple) and len(out) == 2):
@@ -263,7 +264,8 @@ def matvec(
         return sparse_product(A, x, s, out, where="matvec", **options)
     if mask is not None or complement:
         raise DTypeError("matvec: a mask must have a sparse operand, got dense ones. Pass csr_array(A).")
-    threads_of(threads, "matvec")
+    if threads is not None:
+        threads_of(threads, "matvec")
     a, b = take_in(A, where="matvec"), take_in(x, where="matvec")
     if a.array.ndim < 2 or b.array.ndim < 1 or a.array.shape[-1] != b.array.shape[-1]:
         raise ShapeError(
@@ -340,7 +342,8 @@ def power(
     require_square(shape, where="power")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {came(k)}.")
-    threads_of(threads, "power")  # A¹ asks for none
+    if threads is not None:
+        threads_of(threads, "power")  # A¹ asks for none
     if taken is None:
         return sparse_power(A, int(k), s, dtype, device, threads)
     with on_device(taken.array):

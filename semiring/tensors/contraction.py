@@ -300,7 +300,8 @@ def evaluated(
     if out is not None:
         check_out(out, plan.shape, arrays[0].dtype, where="einsum")
     home, place = device_of(arrays[0]), device_of(arrays[0], device)
-    threads_of(threads, "einsum")  # no step may ask for them
+    if threads is not None:
+        threads_of(threads, "einsum")  # no step may ask for them
     memory.require(plan.bytes, place, where="einsum", hint=HINT)
     # Over (+, ×) NaN or ∞ in an operand leads to one in the result, which is looked at instead.
     later = plan.of_products and by_blas(s, arrays[0]) and s.domain == EVERY and SCALARS[arrays[0].dtype].floating
