@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .host.former import install as _former
 
 if TYPE_CHECKING:
+    from .algebra.axioms import check_axioms
     from .algebra.catalog import (
         CATALOG,
         get,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         plus_times,
         reliability,
     )
-    from .algebra.records import Op, Semiring, Star, Variant, check_axioms
+    from .algebra.records import Op, Semiring, Star, Variant
     from .dense.bits import BitMatrix
     from .dense.elimination import lu
     from .dense.linalg import eye, matmul, matvec, power
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
     from .tensors.sums import einsum, einsum_path, outer, prod, sum
 
 _HOME = {
-    "algebra.records": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
+    "algebra.axioms": ("check_axioms",),
+    "algebra.records": ("Op", "Semiring", "Star", "Variant"),
     "dense.bits": ("BitMatrix",),
     "algebra.catalog": (
         *("CATALOG", "get", "load"),

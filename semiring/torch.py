@@ -166,6 +166,7 @@ def marginals(
     >>> marginals(torch.zeros(1, 2, 2), torch.zeros(2, 2)).tolist()
     [[[0.5, 0.5], [0.5, 0.5]]]
     """
+    unary, transitions, _ = checked(unary, transitions, final, lengths, "marginals")
     graph = torch.is_grad_enabled() and (unary.requires_grad or transitions.requires_grad)
     with torch.enable_grad():
         scores = unary if unary.requires_grad else unary.detach().requires_grad_()
@@ -236,7 +237,7 @@ def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tens
 
     Parameters
     ----------
-    observations : int64 tensor, shape (B, T)
+    observations : integer tensor, shape (B, T)
     initial : tensor, shape (S,)
         log P(y₀ = s).
     emissions : tensor, shape (S, V)
@@ -273,7 +274,7 @@ def hmm_scores(observations: Tensor, initial: Tensor, emissions: Tensor) -> Tens
             f"hmm_scores: observations must be integers from 0 to {emissions.shape[1] - 1}, got others. Pad sequences "
             "with any of these, as by observations.clamp(min=0), and pass their lengths on."
         )
-    unary = emissions.mT[observations]
+    unary = emissions.mT[observations.long()]
     return torch.cat((unary[:, :1] + initial, unary[:, 1:]), 1)
 
 
@@ -287,9 +288,9 @@ def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, bl
     ----------
     log_probs : tensor, shape (B, T, C)
         Not in the order (T, B, C) of `torch.nn.CTCLoss`.
-    targets : int64 tensor, shape (B, L)
+    targets : integer tensor, shape (B, L)
         Labels other than the blank; entries beyond a target's length are ignored.
-    target_lengths : int64 tensor, shape (B,)
+    target_lengths : integer tensor, shape (B,)
     blank : int
 
     Returns
@@ -321,16 +322,17 @@ def ctc_scores(log_probs: Tensor, targets: Tensor, target_lengths: Tensor, *, bl
     if log_probs.ndim != 3 or targets.ndim != 2 or not len(log_probs) == len(targets) == len(target_lengths):
         came = ", ".join(str(tuple(X.shape)) for X in (log_probs, targets, target_lengths))
         raise ShapeError(f"ctc_scores: (B, T, C), (B, L) and (B,) are required, got {came}.")
-    count, states = len(targets), 2 * targets.shape[1] + 1
+    if outside(target_lengths, 0, targets.shape[1]):
+        raise ShapeError(f"ctc_scores: target_lengths must lie in 0 … {targets.shape[1]}, got {target_lengths!r}.")
+    count, states, target_lengths = len(targets), 2 * targets.shape[1] + 1, target_lengths.long()
     symbols = torch.full((count, states), blank, dtype=torch.int64, device=targets.device)
     symbols[:, 1::2] = targets
     k = torch.arange(states, device=targets.device)
     inside = k <= 2 * target_lengths[:, None]
-    if outside(target_lengths, 0, targets.shape[1]):
-        raise ShapeError(f"ctc_scores: target_lengths must lie in 0 … {targets.shape[1]}, got {target_lengths!r}.")
     symbols = torch.where(inside, symbols, blank)
     classes = log_probs.shape[2]
-    if outside(torch.where(inside & (k % 2 == 1) & (symbols == blank), -1, symbols), 0, classes - 1):
+    labels = torch.where(inside & (k % 2 == 1) & (symbols == blank), -1, symbols)
+    if targets.is_floating_point() or outside(labels, 0, classes - 1):
         raise DomainError(
             f"ctc_scores: labels must be integers from 0 to {classes - 1} other than the blank, {blank}, got others."
         )
@@ -364,8 +366,8 @@ def dtw(
 
     Raises
     ------
-    ShapeError
-        If costs are not 3-D, m or n is 0, or lengths are beyond these.
+    ShapeError, AlgebraError
+        If costs are not 3-D, m or n is 0, or lengths are beyond these; if the semiring has no derivatives.
 
     See Also
     --------
@@ -384,7 +386,8 @@ def dtw(
     """
     if costs.ndim != 3 or not costs.shape[1] or not costs.shape[2]:
         raise ShapeError(f"dtw: costs must be (B, m, n), m and n at least 1, got shape {tuple(costs.shape)}.")
-    s, costs = get(semiring), costs if costs.is_floating_point() else costs.double()
+    least = torch.float32 if costs.is_floating_point() else torch.float64
+    s, costs = get(semiring), costs.to(torch.promote_types(costs.dtype, least))
     ends = ends_of(lengths, costs, 1, "dtw")
     inner = torch.nn.functional.pad(costs, (1, 0, 1, 0), value=s.zero)
     return _wavefront(inner, inner, inner, ends, s)
@@ -429,7 +432,7 @@ def edit_distance(
     """
     if a.ndim != 2 or b.ndim != 2 or len(a) != len(b):
         raise ShapeError(f"edit_distance: (B, m) and (B, n) are required, got {tuple(a.shape)} and {tuple(b.shape)}.")
-    costs = (a[:, :, None] != b[:, None]) * float(substitution)
+    costs = torch.where(a[:, :, None] != b[:, None], float(substitution), 0.0)
     ends = ends_of(lengths, costs, 0, "edit_distance")
     differ = torch.nn.functional.pad(costs, (1, 0, 1, 0), value=torch.inf)
     gap = torch.ones_like(differ)

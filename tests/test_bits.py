@@ -190,6 +190,10 @@ def test_what_is_no_index_of_a_matrix_is_refused():
         with pytest.raises(DTypeError, match=r"one (row|column) index is required, got list. Say m\[i\[:, None\], j\]"):
             several()
     assert M[np.arange(3)[:, None], [0, 1]].tolist() == np.eye(3, dtype=bool)[:, [0, 1]].tolist()
+    for beyond in (np.uint64(2**64 - 1), np.array([2**64 - 1], np.uint64)):
+        for read in (lambda k: M[k, 2], M.rows, lambda k: M[2, k]):
+            with pytest.raises(IndexError, match="must lie in 0 … 2, got 18446744073709551615"):
+                read(beyond)
     with pytest.raises(DTypeError, match="row index must be an integer"):
         M.indices(slice(0, 1))
 

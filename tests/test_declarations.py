@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from itertools import pairwise
@@ -242,3 +243,20 @@ def test_a_module_that_declares_a_semiring_can_be_imported(tmp_path):
     )
     code = "import sys; sys.path.insert(0, sys.argv[1]); import declared; print(declared.mine.name)"
     assert python(code, tmp_path) == "mine\n"
+
+
+def test_copies_of_a_semiring_are_itself():
+    """Its functions may be lambdas, which have no names to be pickled by; results hold it."""
+    own = Semiring(
+        "own",
+        add=Op("least", python=lambda a, b: min(a, b), cuda="min(a, b)"),
+        mul=Op("sum", python=lambda a, b: a + b, cuda="a + b"),
+        zero=math.inf,
+        one=0,
+        samples=(0.0, 1.0, 5.0),
+    )
+    assert copy.copy(own) is copy.deepcopy(own) is own
+    E = semiring.Elimination.from_arrays([0, 1], [1, 2], [2.0, 3.0], 3, own)
+    twin = copy.deepcopy(E)
+    assert twin.entry(0, 2) == 5
+    assert twin.semiring is own

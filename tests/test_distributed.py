@@ -321,6 +321,16 @@ def test_what_cannot_be_is_refused_in_every_rank(monkeypatch):
     for wrong in ({"ranks": 2, "gpus": 2}, {}, {"ranks": 2, "grid": "3x1"}, {"ranks": 4, "grid": "2,2"}):
         with pytest.raises(ValueError, match=r"required|one of"):
             world(**wrong)
+    for count in (1.5, "2", 0):
+        with pytest.raises(ShapeError, match=f"at least one process is required, got {count!r}"):
+            world(ranks=count)
+    with pytest.raises(ValueError, match=r"device= is of mpi=True, got device='cuda'\. Say gpus="):
+        world(ranks=2, device="cuda")
+    with pytest.raises(DeviceError, match="device must be one of cpu, cuda, got 'gpu'"):
+        world(mpi=True, device="gpu")
+    for count in (0, "2"):
+        with pytest.raises(DeviceError, match=f"world: threads must be a positive integer, got {count!r}"):
+            world(ranks=2, threads=count)
 
 
 @pytest.fixture(scope="module")
@@ -530,7 +540,7 @@ def test_options_of_a_call_are_those_of_each_rank(monkeypatch):
             asked.clear()
             np.testing.assert_allclose(call(A, gpus=ranks, threads=count), closure(A), rtol=1e-12)
             assert set(asked) == {count or 1}
-    with pytest.raises(DeviceError, match=r"cpu backend takes the options .*, got per_thread"):
+    with pytest.raises(DeviceError, match="per_thread must be left out: the cpu backend takes "):
         closure(A, gpus=ranks, per_thread=4)
     assert ranks.options == {"threads": 1}
 

@@ -316,6 +316,11 @@ def test_the_plan_counts_and_prints():
     assert [step.way for step in plan.steps] == ["product", "product"]
     assert "jk,kl->jl" in str(plan)
     assert einsum_path("bij,bjk->bik", np.ones((2, 3, 4), "f4"), np.ones((2, 4, 5), "f4")).bytes == 4 * 2 * 3 * 5
+    wide = (np.int32(100_000),) * 2  # numbers of pairs that int32 would wrap
+    assert einsum_path("ij,jk->ik", wide, wide).pairs == 10**15
+    for wrong in ((-2, 3), (2.0, 3), ("a", 3), ((1, 2), (3, 4))):
+        with pytest.raises(ShapeError, match="einsum_path: sizes must be integers of at least 0, got"):
+            einsum_path("ij,jk->ik", wrong, (3, 4))
 
 
 def test_sum_prod_and_outer():
@@ -456,6 +461,12 @@ class TestTorch:
         plain = torch.compile(lambda X: einsum("ij->i", X, semiring="max_min") + 1, fullgraph=True, backend="aot_eager")
         X = torch.arange(6).reshape(2, 3)
         assert plain(X).tolist() == [3, 6]
+
+    def test_products_along_an_empty_axis_are_one(self):
+        (A,) = self.tensors("min_plus", (3, 0))
+        assert semiring.prod(A).tolist() == [0, 0, 0]
+        assert semiring.prod(A, "max_times").tolist() == [1, 1, 1]
+        assert semiring.prod(A, axis=0).shape == (0,)
 
     def test_halves_and_autocast_are_computed_in_float32(self):
         import torch

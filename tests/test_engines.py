@@ -218,8 +218,10 @@ def test_a_table_too_large_names_what_streams_it(monkeypatch):
 def test_threads_that_are_no_number_are_refused(threads):
     for source in ([("a", "b", 1)], scipy.sparse.csr_array([[0, 1.0], [2.0, 0]])):
         for ask in (shortest_paths, plan):
-            with pytest.raises(apsp.DeviceError, match="threads must be a positive integer, got"):
+            with pytest.raises(apsp.DeviceError, match=f"{ask.__name__}: threads must be a positive integer, got"):
                 ask(source, threads=threads)
+    with pytest.raises(apsp.DeviceError, match="closure: threads must be a positive integer, got"):
+        apsp.closure(np.eye(2), threads=threads, null_value=None)
 
 
 def test_an_unknown_engine_is_refused():

@@ -628,6 +628,16 @@ class TestArrays:
             closure(X, overwrite=True)
         np.testing.assert_array_equal(numbers(X), random_matrix())
 
+    @pytest.mark.parametrize("declared", [{}, {"null_value": None}], ids=["undeclared", "declared"])
+    @pytest.mark.parametrize("dtype", [">f8", "float16", "uint8", "float32"])
+    def test_what_has_another_dtype_is_told_so(self, dtype, declared):
+        X = np.array([[0, 5], [2, 0]], dtype)
+        asked = {"dtype": "float64"} if dtype == "float32" else {}
+        found = {">f8": "float64 array, got >f8", "float16": "float32 array, got float16"}.get(dtype, "array, got")
+        with pytest.raises(DTypeError, match=f"must be a native .*{found}.*Convert it first"):
+            closure(X, overwrite=True, **asked, **declared)
+        assert closure(X.astype(closure(X, **asked).dtype), overwrite=True, **declared).tolist() == [[0, 5], [2, 0]]
+
     def test_read_only_memory(self):
         A = random_matrix()
         A.flags.writeable = False
@@ -993,7 +1003,7 @@ def test_the_ends_of_integers_are_infinite_in_sparse_matrices_too(dtype, tmp_pat
 
 def test_a_block_is_an_integer():
     for wrong in (0, 1.5, "3"):
-        with pytest.raises(ValueError, match=f"block must be an integer of at least 1, got {wrong!r}"):
+        with pytest.raises(ValueError, match=f"^block must be an integer of at least 1, got {wrong!r}"):
             closure([[0, 1], [1, 0]], block=wrong)
     assert closure([[0, 1], [1, 0]], block=np.int64(1)).tolist() == [[0, 1], [1, 0]]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from functools import partial
 
 import cases
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import semiring
-from semiring import DeviceError, DomainError, DTypeError, ShapeError, eye, get, matmul, matvec, power
+from semiring import DeviceError, DomainError, DTypeError, MemoryNeeded, ShapeError, eye, get, matmul, matvec, power
 from semiring.kernels.backend import cuda_available
 
 ALL = [*cases.CASES, *cases.USER_CASES]
@@ -154,6 +156,9 @@ def test_eye_of_a_bad_size_or_dtype():
     with pytest.raises(DTypeError, match="int16"):
         eye(2, "plus_times", dtype="int16")
     assert eye(0).shape == (0, 0)
+    assert eye(True).tolist() == [[0.0]]
+    with pytest.raises(MemoryNeeded, match="eye: "):  # not the product of two int32 numbers
+        eye(np.int32(2_000_000))
 
 
 @pytest.mark.parametrize(
@@ -180,6 +185,8 @@ def test_many_vectors_each_meet_their_matrix(a, x):
     np.testing.assert_array_equal(out, expected)
     with pytest.raises(ShapeError, match="matvec"):
         matvec(A, X[..., :-1])
+    with pytest.raises(ShapeError, match=re.escape(f"matvec: out must have shape {expected.shape}, got {(9,)}.")):
+        matvec(A, X, out=np.empty(9))
 
 
 def test_the_dtype_to_compute_in():
@@ -238,6 +245,16 @@ def test_products_elsewhere_come_back(home):
 def test_shapes_of_a_product_with_vectors_are_told():
     with pytest.raises(ShapeError, match=r"got A \(2, 3\) and x \(4,\)"):
         matvec(np.zeros((2, 3)), np.zeros(4))
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
+def test_an_error_of_threads_names_the_function(threads):
+    A = np.eye(2)
+    for name, call in {"matmul": partial(matmul, A, A), "matvec": partial(matvec, A, A[0])}.items():
+        with pytest.raises(DeviceError, match=f"{name}: threads must be a positive integer, got {threads!r}"):
+            call(threads=threads)
+    with pytest.raises(DeviceError, match="matmul: threads must be"):
+        matmul(A, A, witness=True, threads=threads)
 
 
 def test_threads_are_checked_though_no_product_asks_for_them():

@@ -342,6 +342,13 @@ def test_options_that_contradict_the_matrix_are_refused():
         with pytest.raises(DomainError, match="potentials must leave no length below 0, got"):
             Searches(A, potentials=np.array(wrong))
     assert Searches(A, potentials=np.array([0.0, -1.0, -2.0])).row(0).tolist() == [0, -1, -2]
+    whole = ([0, 1], [1, 2]), {"n": 3, "weights": [-1, -1]}
+    for given in ([0, -1, -2], [0.0, -1.0, -2.0], np.array([2, 1, 0], np.uint8)):
+        assert Searches(whole[0], **whole[1], potentials=given).row(0).tolist() == [0, -1, -2]
+    for wrong in ([0, -1], [0, -1, -2, -3], [[0], [-1], [-2]]):
+        for source, more in ((A, {}), whole):
+            with pytest.raises(ShapeError, match=r"one potential a vertex is required, \(3,\), got shape"):
+                Searches(source, **more, potentials=wrong)
     for limit in ("1", np.nan):
         with pytest.raises(DomainError, match="limit must be a number, got"):
             Searches(A).row(0, limit=limit)

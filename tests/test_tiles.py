@@ -56,6 +56,12 @@ def test_bands_within_a_tile_are_read_and_checked_by_themselves(tmp_path):
             read()
 
 
+def test_what_is_no_store_is_told(tmp_path):
+    for path, found in ((tmp_path, "a directory without store.json"), (tmp_path / "none", "no directory")):
+        with pytest.raises(FormatError, match=f"a tile store is required, got {found}"):
+            TileStore(path)
+
+
 def test_the_round_is_kept(store):
     assert store.round(1, 2) == 3
     store.write(1, 2, store.read(1, 2), round=5)
@@ -341,6 +347,8 @@ def test_nothing_is_read_beyond_the_matrix(store, beyond):
     for window in ((slice(*beyond), slice(0, 2)), (slice(0, 2), slice(*beyond))):
         with pytest.raises(IndexError, match="must lie within"):
             store.window(*window)
+    with pytest.raises(IndexError, match="by steps of 1"):
+        store.window(slice(0, 4, 2), slice(0, 2))
     for tile in ((3, 0), (0, -1)):
         for use in (store.read, store.round, lambda i, j: store.write(i, j, np.zeros((3, 2), "int32"))):
             with pytest.raises(IndexError, match="must lie within"):

@@ -279,6 +279,8 @@ def test_lengths_and_labels_beyond_what_is_there_are_refused():
         with pytest.raises(DomainError, match="labels must be integers from 0 to 3 other than the blank, 0"):
             chains.ctc_scores(probabilities, targets, lengths)
         chains.ctc_scores(probabilities, targets, torch.tensor([1, 2]))  # beyond the target it is ignored
+    with pytest.raises(DomainError, match="labels must be integers"):
+        chains.ctc_scores(probabilities, torch.tensor([[1.5, 2], [3, 3]]), lengths)
     emissions = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     for symbols in ([[-1, 0]], [[2, 0]], [[1.0, 0.0]], [[True, False]]):
         with pytest.raises(DomainError, match=r"integers from 0 to 1.*observations.clamp\(min=0\)"):
@@ -295,20 +297,60 @@ def test_what_comes_otherwise_is_taken_or_refused():
         for call in (chains.viterbi, chains.log_partition, chains.marginals):
             with pytest.raises(ShapeError, match=r"final must be \(S,\) or \(B, S\), \(2, 3\), got"):
                 call(unary, M, final=wrong)
-    with pytest.raises(DTypeError, match="tensors are required, got ndarray"):
-        chains.viterbi(unary.numpy(), M.numpy())
+    for call in (chains.viterbi, chains.marginals):
+        with pytest.raises(DTypeError, match="tensors are required, got ndarray"):
+            call(unary.numpy(), M.numpy())
+        with pytest.raises(DTypeError, match="scores must be floats"):
+            call(unary.long(), M.long())
     assert chains.log_partition(unary, M, lengths=[4, 2]).equal(
         chains.log_partition(unary, M, lengths=torch.tensor([4, 2]))
     )
-    with pytest.raises(ShapeError, match="lengths must be 2 integers"):
-        chains.log_partition(unary, M, lengths=torch.tensor([4.0, 2.0]))
+    for wrong in (torch.tensor([4.0, 2.0]), torch.tensor([True, True])):
+        with pytest.raises(ShapeError, match="lengths must be 2 integers"):
+            chains.log_partition(unary, M, lengths=wrong)
     words = torch.tensor([[1, 2, 3]]), torch.tensor([[1, 5, 3]])
-    assert [chains.edit_distance(*words, substitution=k).item() for k in (1, 2, 0.5)] == [1, 2, 0.5]
+    assert [chains.edit_distance(*words, substitution=k).item() for k in (1, 2, 0.5, INF)] == [1, 2, 0.5, 2]
     assert chains.dtw(torch.ones(1, 2, 2, dtype=torch.int64)).item() == 2
     one = chains.associative_scan(torch.tensor([[[2.0]]]).half(), "min_plus")
     assert (one.dtype, one.tolist()) == (torch.float32, [[[2.0]]])
     with pytest.raises(DomainError, match="got nan"):
         chains.associative_scan(torch.tensor([[[torch.nan]]]), "min_plus")
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+def test_lengths_and_symbols_of_any_integers_are_those_numbers(dtype):
+    """As indices uint8 would be a mask, and sums of narrow integers wrap."""
+    unary, M = scores(4, 4, 3)  # as many sequences as steps, so that a mask would fit
+    lengths = torch.tensor([2, 2, 3, 2])
+    for call in (chains.log_partition, chains.marginals, lambda *args, **more: chains.viterbi(*args, **more)[1]):
+        torch.testing.assert_close(call(unary, M, lengths=lengths.to(dtype)), call(unary, M, lengths=lengths))
+    g = torch.Generator().manual_seed(5)
+    costs, ends = torch.rand(1, 300, 300, generator=g), (torch.tensor([100]), torch.tensor([110]))
+    narrow = tuple(x.to(dtype) for x in ends)
+    assert chains.dtw(costs, lengths=narrow) == chains.dtw(costs, lengths=ends)
+    words = torch.randint(0, 3, (1, 300), generator=g), torch.randint(0, 3, (1, 300), generator=g)
+    assert chains.edit_distance(*words, lengths=narrow) == chains.edit_distance(*words, lengths=ends)
+    symbols, emissions = torch.tensor([[1, 0, 1], [0, 0, 1]]), torch.rand(2, 2, generator=g)
+    found = chains.hmm_scores(symbols.to(dtype), torch.zeros(2), emissions)
+    assert found.equal(chains.hmm_scores(symbols, torch.zeros(2), emissions))
+    targets, probabilities = torch.arange(2, 72)[None], torch.rand(1, 99, 72, generator=g).log_softmax(-1)
+    narrow, wide = (
+        chains.log_partition(**chains.ctc_scores(probabilities, targets.to(x), torch.tensor([70], dtype=x)))
+        for x in (dtype, torch.int64)
+    )
+    assert narrow == wide > -INF
+
+
+def test_half_precision_is_computed_in_float32():
+    unary, M = scores(2, 30, 3, dtype=torch.float16)
+    for call in (chains.log_partition, chains.marginals, lambda *args: chains.viterbi(*args)[0]):
+        for given in (unary, unary.clone().requires_grad_()):
+            found = call(given, M)
+            assert found.dtype == torch.float32
+            torch.testing.assert_close(found, call(unary.float(), M.float()))
+    costs = torch.rand(1, 50, 50).bfloat16()
+    assert chains.dtw(costs).dtype == torch.float32
+    assert chains.dtw(costs) == chains.dtw(costs.float())
 
 
 def test_learned_costs(monkeypatch, capsys):

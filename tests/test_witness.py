@@ -118,8 +118,13 @@ def test_what_is_refused():
     with pytest.raises(DTypeError, match=r"tuple \(C, K\), got ndarray"):
         matmul(A, A, witness=True, out=A)
     C = np.zeros((2, 2), np.int32)
-    with pytest.raises(ShapeError, match="two arrays, one for C and one for K, got one for both"):
+    with pytest.raises(ShapeError, match="two arrays, one for C and one for K, got one memory for both"):
         matmul(C, C, witness=True, out=(C, C))
+    memory = np.zeros(5)
+    with pytest.raises(ShapeError, match="two arrays, one for C and one for K"):
+        matmul(A, A, witness=True, out=(memory[:4].reshape(2, 2), memory.view(np.int32)[6:].reshape(2, 2)))
+    pairs = np.zeros((2, 2), [("C", float), ("K", np.int32)])  # apart, though in one memory
+    assert matmul(A, A, witness=True, out=(pairs["C"], pairs["K"]))[1].tolist() == [[0, 0], [0, 0]]
     with pytest.raises(DTypeError, match="int32, got int64"):
         matmul(A, A, witness=True, out=(None, np.zeros((2, 2), np.int64)))
 

@@ -159,7 +159,7 @@ def make_plan(
     if not 0 <= n <= _LARGEST:
         raise ShapeError(f"plan: the number of vertices must lie in 0 … {_LARGEST}, got {n}.")
     if block is not None and not (hasattr(block, "__index__") and block >= 1):
-        raise ValueError(f"plan: block must be an integer of at least 1, got {came(block)}.")
+        raise ValueError(f"block must be an integer of at least 1, got {came(block)}.")
     chosen = block or ops.pivot
     chosen = -(-chosen // ops.grain) * ops.grain
     if schedule == "auto":

@@ -11,7 +11,7 @@ import numpy as np
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
 from semiring.host.types import Fields
-from semiring.kernels.backend import device_of
+from semiring.kernels.backend import device_of, threads_of
 from semiring.kernels.observed import Callback
 
 from ..io.graph.nulls import Nulls, refuse_ambiguous, warn_of_ambiguous
@@ -39,7 +39,7 @@ class Request:
         """A request with only the options given, as backends differ."""
         options = {}
         if threads is not None:
-            options["threads"] = threads
+            options["threads"] = threads_of(threads, request.get("where", "shortest_paths"))
         if per_thread is not None:
             options["per_thread"] = per_thread
         if ":" in str(request.get("device")):

@@ -6,7 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .records import Op, Semiring, Star, Variant, check_axioms
+    from .axioms import check_axioms
+    from .records import Op, Semiring, Star, Variant
 
 __all__ = ["Op", "Semiring", "Star", "Variant", "check_axioms"]
 
@@ -14,5 +15,6 @@ __all__ = ["Op", "Semiring", "Star", "Variant", "check_axioms"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(".records", __name__), name)
+    module = ".axioms" if name == "check_axioms" else ".records"
+    found = globals()[name] = getattr(importlib.import_module(module, __name__), name)
     return found

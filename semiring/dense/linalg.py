@@ -19,15 +19,14 @@ from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import came
 from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
-from ..kernels.backend import device_of
-from ..kernels.cpu.processors import threads_of
+from ..kernels.backend import device_of, threads_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
 from ..sparse.csr.products import powered as sparse_power
 from ..tensors.gradients import TIES, asked_by, ties_error
 from . import small
 from . import witness as witnesses
-from .product import multiplied
+from .product import multiplied, product_shape
 
 
 @overload
@@ -182,6 +181,8 @@ def matmul(
         others = {"out": out, "accumulate": accumulate, "dtype": dtype, "device": device}
         return differentiable(A, B, semiring, ties, threads, **others)
     s = get(semiring)
+    if threads is not None:
+        threads_of(threads, "matmul")
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
     if witness and out is not None and not (isinstance(out, tuple) and len(out) == 2):
@@ -263,6 +264,8 @@ def matvec(
         return sparse_product(A, x, s, out, where="matvec", **options)
     if mask is not None or complement:
         raise DTypeError("matvec: a mask must have a sparse operand, got dense ones. Pass csr_array(A).")
+    if threads is not None:
+        threads_of(threads, "matvec")
     a, b = take_in(A, where="matvec"), take_in(x, where="matvec")
     if a.array.ndim < 2 or b.array.ndim < 1 or a.array.shape[-1] != b.array.shape[-1]:
         raise ShapeError(
@@ -273,6 +276,9 @@ def matvec(
     many = b.array.ndim > 1  # a batch of columns, each its own product
     with on_device(a.array):
         columns = b.array[..., None] if many else b.array
+        shape = product_shape(a.array, columns)[: -1 if many else None]
+        if out is not None and output.array.shape != shape:
+            raise ShapeError(f"matvec: out must have shape {shape}, got {output.array.shape}.")
         into = None if out is None else output.array[..., None] if many else output.array
         product = multiplied(a.array, columns, s, into, dtype=dtype, device=device, threads=threads)
         y = output.array if out is not None else product[..., 0] if many else product
@@ -405,10 +411,10 @@ def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: Ar
     if requested is not None and dtypes.plain(requested) != dtype:
         raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {requested}.")
     if like is None:
-        return _eye(n, s, dtype, np)
+        return _eye(int(n), s, dtype, np)
     taken = take_in(like, where="eye")
     with on_device(taken.array):
-        return taken.give_back(_eye(n, s, dtype, module(taken.array)), where="eye")
+        return taken.give_back(_eye(int(n), s, dtype, module(taken.array)), where="eye")
 
 
 def _eye(n: int, s: Semiring, dtype: np.dtype, xp: ModuleType) -> Array:

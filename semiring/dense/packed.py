@@ -238,10 +238,10 @@ def indices_of(index: Array, size: int, name: str) -> Array:
     array = np.asarray(index.get() if hasattr(index, "__cuda_array_interface__") else index)
     if array.dtype.kind not in "iu" and array.size:
         raise DTypeError(f"BitMatrix: a {name} index must be an integer or an array of them, got {described(index)}.")
-    array = array.astype(np.int64)
     if array.size and (array.min() < -size or array.max() >= size):
         wrong = array[(array < -size) | (array >= size)].flat[0] if array.ndim else array
         raise IndexError(f"BitMatrix: a {name} must lie in 0 … {size - 1}, got {int(wrong)}.")
+    array = array.astype(np.int64)  # not before: the greatest uint64 would be −1
     return np.where(array < 0, array + size, array)
 
 

@@ -28,13 +28,13 @@ def multiplied(
 ) -> tuple[Array, Array]:  # fmt: skip
     """`matmul(…, witness=True)` of NumPy or CuPy arrays, each result into `out` or new memory."""
     require_selection(s, where="matmul: witness=True")
-    if out[0] is not None and out[0] is out[1]:
-        raise ShapeError("matmul: out must be two arrays, one for C and one for K, got one for both.")
     shape = product_shape(A, B)
     A, B = common((A, B), s, dtype, where="matmul")
     for array, kind in zip(out, (A.dtype, INDEX), strict=True):
         if array is not None:
             check_result(array, A, shape, kind)
+    if out[0] is not None and out[1] is not None and module(A).shares_memory(*out):
+        raise ShapeError("matmul: out must be two arrays, one for C and one for K, got one memory for both.")
     home, where = device_of(A), device_of(A, device)
     found = _product(to_device(A, where), to_device(B, where), shape, s, where, threads)
     found = to_device(found[0], home), to_device(found[1], home)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ..host.errors import DeviceError
 from ..host.spelling import came
-from ..kernels.backend import cuda_available, device_of
-from ..kernels.cpu.processors import default_threads
+from ..kernels.backend import cuda_available, device_of, threads_of
 from .grid import Grid
 from .world import Threads, World
 
@@ -41,25 +40,28 @@ def world(
     Raises
     ------
     DeviceError, ValueError
-        If GPUs or mpi4py are missing; if the grid has another number of ranks.
+        If GPUs or mpi4py are missing, or `threads` is no positive integer; if the grid has another number of ranks, or
+        `device` is given without `mpi`.
     """
     if (gpus is not None) + (ranks is not None) + mpi != 1:
         raise ValueError(
             f"world: give one of gpus, ranks and mpi, got gpus={came(gpus)}, ranks={came(ranks)}, mpi={came(mpi)}."
         )
+    if device is not None and not mpi:
+        raise ValueError(f"world: device= is of mpi=True, got device={came(device)}. Say gpus= for GPUs, or ranks=.")
     shape = Grid.parse(grid) if isinstance(grid, str) else grid
     if mpi:
         from .processes import Processes
 
-        return Processes(shape, device or ("cuda" if cuda_available() else "cpu"), threads)
+        return Processes(shape, device_of(None, device or ("cuda" if cuda_available() else "cpu")), threads)
     devices = None if gpus is None else _devices(gpus)
     count = ranks if devices is None else len(devices)
     assert count is not None
     shape = shape or Grid.of(count)
     if shape.size != count:
         raise ValueError(f"world: a grid of {count} ranks is required, got {shape}.")
-    if devices is None and threads is None:
-        threads = max(1, default_threads() // count)
+    if devices is None:
+        threads = threads_of(threads, "world") // (count if threads is None else 1) or 1
     return Threads(shape, devices, threads)
 
 

@@ -33,8 +33,8 @@ class Grid:
     @classmethod
     def of(cls, ranks: int) -> Grid:
         """Squarest grid of `ranks` processes, wide rather than high, as row panels cost more."""
-        if ranks < 1:
-            raise ShapeError(f"grid: at least one process is required, got {ranks}.")
+        if not isinstance(ranks, int) or ranks < 1:
+            raise ShapeError(f"grid: at least one process is required, got {came(ranks)}.")
         rows = max(r for r in range(1, ranks + 1) if ranks % r == 0 and r * r <= ranks)
         return cls(rows, ranks // rows)
 

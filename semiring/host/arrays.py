@@ -50,7 +50,7 @@ class Taken(NamedTuple):
         if _library(self.source) in _IMMUTABLE:
             return f"an immutable {came}"
         view = self.array is self.source or not isinstance(self.array, np.ndarray) or self.array.base is not None
-        return came if (self.made or not view) and not _is_half(self.source) else ""
+        return came if (not hasattr(self.source, "dtype") if self.made else not view) else ""
 
     def give_back(self, result: Any, *, where: str) -> Array:
         """Result in kind: same library, device and stream order; the source object if the result is in its memory.

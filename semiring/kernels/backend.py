@@ -19,8 +19,9 @@ from ..host.errors import DeviceError
 from ..host.spelling import came
 from ..host.types import Array, DType
 from .contract import Backend
+from .cpu.processors import threads_of
 
-__all__ = ["BACKENDS", "Backend", "bind", "cuda_available", "describe", "device_of"]
+__all__ = ["BACKENDS", "Backend", "bind", "cuda_available", "describe", "device_of", "threads_of"]
 
 #: Backend module by device; its `bind(semiring, dtype, nonnegative=…)` returns a Backend.
 BACKENDS = {"cpu": "semiring.kernels.cpu.binding", "cuda": "semiring.kernels.cuda.binding"}
@@ -103,6 +104,6 @@ def bind(
         known = _options(module)
         foreign = ", ".join(name for name in options if name not in known)
         if foreign:
-            raise DeviceError(f"bind: the {device} backend takes the options {', '.join(known)}, got {foreign}.")
+            raise DeviceError(f"{foreign} must be left out: the {device} backend takes {', '.join(known)}.")
     backend: Backend = module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)
     return backend

@@ -191,8 +191,11 @@ class Searches(Rows, Columns):
         if not len(values) or float(lengths.of_entries(np.array([best]), np.nan)[0]) >= 0:
             return _Form(s, values)
         arcs = self._arcs
-        h = arcs.potentials(where=where) if potentials is None else np.asarray(potentials)
         exact = dtypes.SCALARS[dtype].integer and not lengths.logarithmic
+        # Any that leave no length below 0 are as good, so that fractions may be cut.
+        h = arcs.potentials(where=where) if potentials is None else np.asarray(potentials, np.int64 if exact else None)
+        if h.shape != (self.n,):
+            raise ShapeError(f"{where}: one potential a vertex is required, ({self.n},), got shape {h.shape}.")
         if exact and (h.dtype.kind != "i" or arcs.longest >= 2**61):
             raise DTypeError(
                 f"{where}: 64 bits must hold twice the longest walk, got {arcs.longest}. Pass a float dtype."
@@ -353,9 +356,8 @@ class Searches(Rows, Columns):
     def _guide(self, count: int, limit: float | None) -> Any:
         from ..kernels.cuda.sparse.searches import Guide
 
-        if limit is None:
-            return Guide(*self._together(count))
-        return Guide(*self._together(count), self._bucket(limit), self._last_entry(limit))
+        within = () if limit is None else (self._bucket(limit), self._last_entry(limit))
+        return Guide(*self._together(count), *within)
 
     def _bucket(self, limit: float) -> float:
         """Last bucket of an undelayed source that may hold an entry within `limit`; ∞ if unknown."""
@@ -483,9 +485,7 @@ class _Graph(NamedTuple):
 
 
 def _ends(values: np.ndarray) -> tuple[Scalar, Scalar]:
-    if not len(values):
-        return values.dtype.type(0), values.dtype.type(0)
-    return np.minimum.reduce(values), np.maximum.reduce(values)
+    return (np.minimum.reduce(values), np.maximum.reduce(values)) if len(values) else (values.dtype.type(0),) * 2
 
 
 def _graph(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> _Graph:

@@ -23,8 +23,7 @@ from ..host.arrays import check_out
 from ..host.devices import module, to_device
 from ..host.errors import SemiringError, ShapeError
 from ..host.types import Array, DType, Matrix
-from ..kernels.backend import device_of
-from ..kernels.cpu.processors import threads_of
+from ..kernels.backend import device_of, threads_of
 from .elementwise import Arrays, by_blas
 
 #: Advice where an einsum does not fit.

@@ -18,7 +18,7 @@ from ..dense.product import common
 from ..host.arrays import in_kind_of, output_of, take_in, with_axes
 from ..host.devices import module, on_device
 from ..host.errors import ShapeError
-from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Matrix, Sums, Ties
+from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Matrix, Sums, Ties, Values
 from ..sparse.csr.matrix import is_sparse
 from .contraction import Contraction, evaluated, planned
 from .gradients import TIES, asked_by, ties_error
@@ -183,7 +183,7 @@ def einsum_path(
              for X in operands if hasattr(X, "dtype")}  # fmt: skip
     natural = np.result_type(*found) if found else None
     shapes = [
-        X.shape if hasattr(X, "shape") else X if isinstance(X, tuple) else with_axes(X, where="einsum_path").shape
+        _sizes(X) if type(X) is tuple else X.shape if hasattr(X, "shape") else with_axes(X, where="einsum_path").shape
         for X in operands
     ]
     return planned(subscripts, shapes, s, dtypes.resolve(s, dtype, natural, where="einsum_path"), order)
@@ -298,7 +298,7 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
         return einsum(f"{letters},{letters}->{letters}", X, Y, semiring=s, threads=threads)
 
     if not X.shape[axis]:
-        taken = take_in(X, where="prod")
+        taken = take_in(X.detach() if hasattr(X, "detach") else X, where="prod")
         shape = (*X.shape[:axis], *X.shape[axis + 1 :])
         with on_device(taken.array):
             (like,) = common([taken.array], s, None, where="prod")
@@ -351,6 +351,14 @@ def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | 
         if not with_axes(operand, where="outer").ndim:
             raise ShapeError(f"outer: both operands must be vectors, or arrays of them, got {operand!r}. Pass [x].")
     return einsum("...i,...j->...ij", x, y, semiring=semiring, threads=threads)
+
+
+def _sizes(shape: Values) -> tuple[int, ...]:
+    if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in shape):
+        raise ShapeError(
+            f"einsum_path: sizes must be integers of at least 0, got {shape!r}. Pass an array or its shape."
+        )
+    return tuple(map(int, shape))
 
 
 def _axis(axis: Any, ndim: int, where: str) -> int:

@@ -163,7 +163,8 @@ def described(place: Path) -> tuple[Layout, Fields]:
             raise ValueError(f"{layout.grid} tiles; {_TILES} at most are required")
         return layout, attributes
     except FileNotFoundError:
-        raise FormatError(place, None, f"a tile store is required, got a directory without {NAME}.") from None
+        found = f"a directory without {NAME}" if place.is_dir() else "no directory"
+        raise FormatError(place, None, f"a tile store is required, got {found}.") from None
     except NotADirectoryError:
         raise FormatError(place, None, "a tile store is a directory, got a file.") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

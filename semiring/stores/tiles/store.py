@@ -376,8 +376,9 @@ class TileStore:
         array([[1, 2]], dtype=int32)
         """
         self.require_closed()
-        if not all(0 <= x.start <= x.stop <= size for x, size in zip((rows, columns), self.shape, strict=True)):
-            raise IndexError(f"TileStore: a window must lie within {self.shape}, got {rows}, {columns}.")
+        within = [0 <= x.start <= x.stop <= n for x, n in zip((rows, columns), self.shape, strict=True)]
+        if not all(within) or not {rows.step, columns.step} <= {None, 1}:
+            raise IndexError(f"TileStore: a window must lie within {self.shape}, by steps of 1, got {rows}, {columns}.")
         shape = rows.stop - rows.start, columns.stop - columns.start
         buffer = self._buffer(shape, out)
         if not buffer.size:

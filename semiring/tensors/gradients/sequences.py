@@ -34,13 +34,9 @@ def checked(
     if lengths is None:
         return unary, transitions, torch.full((count,), steps - 1, device=unary.device)
     lengths = torch.as_tensor(lengths)
-    if (
-        lengths.is_floating_point()
-        or tuple(lengths.shape) != (count,)
-        or (count and not bool(((lengths > 0) & (lengths <= steps)).all()))
-    ):
+    if tuple(lengths.shape) != (count,) or outside(lengths, 1, steps):
         raise ShapeError(f"{where}: lengths must be {count} integers from 1 to {steps}, got {lengths!r}.")
-    return unary, transitions, lengths.to(unary.device) - 1
+    return unary, transitions, lengths.to(unary.device, torch.int64) - 1
 
 
 def ends_of(lengths: tuple[Tensor, Tensor] | None, costs: Tensor, least: int, where: str) -> Sequence[Tensor]:
@@ -52,11 +48,12 @@ def ends_of(lengths: tuple[Tensor, Tensor] | None, costs: Tensor, least: int, wh
     fits = len(ends) == 2 and all(x.shape == (count,) for x in ends)
     if not fits or any(outside(x, least, k) for x, k in zip(ends, sizes, strict=True)):
         raise ShapeError(f"{where}: lengths must be two of {count} integers from {least} to {sizes}, got {lengths!r}.")
-    return ends
+    return [x.long() for x in ends]  # narrow sums would wrap, and uint8 is no index
 
 
 def outside(numbers: Tensor, least: int, most: int) -> bool:
     """Whether some are no integers from `least` to `most`, whose values are unknown while PyTorch compiles."""
     if numbers.is_floating_point() or numbers.dtype == torch.bool:
         return True
+    numbers = numbers.long()  # as uint8, `most` would wrap
     return not torch.compiler.is_compiling() and bool(((numbers < least) | (numbers > most)).any())
