@@ -468,6 +468,19 @@ def test_new_weights_that_are_none_are_refused():
     assert r.update({}).distance("a", "c") == 11
 
 
+@pytest.mark.parametrize("engine", ["auto", "dense", "elimination", "united"])
+def test_truth_values_close_and_open_edges_of_a_list(engine):
+    r = shortest_paths([("a", "b", 1), ("b", "c", 1), ("b", "c", 2)], "boolean", engine=engine)
+    for closed in (False, np.False_, 0, 0.0, np.inf, -np.inf):
+        found = r.update({("b", "c"): closed})
+        assert found.distances.astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
+        for opened in (True, np.True_, 1, 7.5):
+            assert found.update({("b", "c"): opened}).distance("a", "c")
+    for wrong in (np.nan, "0", None):
+        with pytest.raises((DTypeError, DomainError), match="weights must be"):
+            r.update({("b", "c"): wrong})
+
+
 def test_some_new_weights_are_numbers_of_any_kind():
     r = shortest_paths([("a", "b", 4), ("b", "c", 7), ("b", "c", 9)], engine="elimination")
     for weight in (Fraction(1, 4), Decimal("0.25"), np.float32(0.25), 0.25):
