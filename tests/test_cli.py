@@ -427,6 +427,8 @@ def test_what_was_saved_answers_without_its_graph(tmp_path, suffix):
         (far, "--from", "x"): "'x'",
         (pairs,): "a Result that `save` wrote",
         (tmp_path / "none",): "No such file",
+        ("-",): "a file or a folder",
+        ("/dev/null",): "a file or a folder",
     }
     for arguments, words in refused.items():
         result = apsp("query", *arguments)
