@@ -326,6 +326,18 @@ def test_reductions_by_a_function_of_ones_own():
             r.reduce(none)
 
 
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
+def test_the_worst_of_no_distances_is_refused(engine):
+    edges = [("a", "b", 4), ("b", "c", 7)]
+    r = shortest_paths(edges, engine=engine, targets=[])
+    assert r.reduce("reached").tolist() == r.reduce(np.add).tolist() == [0, 0, 0]
+    for what in ("eccentricity", np.maximum):
+        with pytest.raises(ShapeError, match=r"reduce: .* must be of some distances, got shape \(3, 0\)"):
+            r.reduce(what)
+        assert r.reduce(what, axis=0).tolist() == []
+        assert shortest_paths(edges, engine=engine, sources=[]).reduce(what).tolist() == []
+
+
 @pytest.mark.parametrize("dtype", ["float64", "int32", "float32"])
 @pytest.mark.parametrize("engine", ["scipy", "searches"])
 @pytest.mark.parametrize("limit", [None, 3])

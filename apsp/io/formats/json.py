@@ -120,8 +120,9 @@ def _node_link(data: Fields) -> Fields:
     listed = [element["data"] for element in elements]
     nodes, links = ([x for x in listed if ("source" in x) == linked] for linked in (False, True))
     ends = {x[end] for x in links for end in ("source", "target")}
-    key = "id" if ends <= {x["id"] for x in nodes} else "value"  # as NetworkX names them
-    return {"directed": data.get("directed", True), "nodes": [{**x, "id": x[key]} for x in nodes], "links": links}
+    valued = all("value" in x for x in nodes) and ends <= {x["value"] for x in nodes}
+    nodes = [{**x, "id": x["value" if valued else "id"]} for x in nodes]  # NetworkX's ends are its values
+    return {"directed": data.get("directed", True), "nodes": nodes, "links": links}
 
 
 FORMAT = Format(
