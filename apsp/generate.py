@@ -105,7 +105,7 @@ def random_graph(
     _require("random_graph", "n", n)
     if not 0 <= density <= 100:
         raise ValueError(f"random_graph: density is in percent and must lie in 0 … 100, got {density}.")
-    rng = _drawing(seed, "random_graph")
+    rng = generator(seed, "random_graph")
     possible = n * (n - 1) if directed else n * (n - 1) // 2
     size = round(density / 100 * possible)
     # A byte for each possible arc, unless they are few: see _subset.
@@ -201,7 +201,7 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
     """
     _require("road_like", "n", n)
     side = 1000 * np.sqrt(n / 10)
-    points, code = _towns(_drawing(seed, "road_like"), n)
+    points, code = _towns(generator(seed, "road_like"), n)
     points = points * side
     if n < 3:
         edges = np.array([[0, 1]])[: max(n - 1, 0)]
@@ -366,7 +366,8 @@ def _fits(what: str, edges: int, extra: int = 0) -> None:
     require(edges * _EDGE + extra, where=what, hint="Ask for fewer vertices or edges.")
 
 
-def _drawing(seed: int | np.random.Generator, where: str) -> np.random.Generator:
+def generator(seed: int | np.random.Generator, where: str) -> np.random.Generator:
+    """Random numbers of a seed; ValueError for what is none."""
     try:
         return np.random.default_rng(seed)
     except (ValueError, TypeError):

@@ -176,6 +176,18 @@ def test_rows_are_drawn_and_only_they_are_looked_at():
     assert "20 of 50 rows, drawn at random" in str(check(graph, D, rows=20, seed=drawn.index(True)))
 
 
+def test_rows_named_by_numbers_are_in_the_order_of_the_graph_and_that_is_told():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph()
+    graph.add_nodes_from([2, 0, 1])
+    graph.add_weighted_edges_from([(2, 0, 5), (0, 1, 3), (1, 2, 1)])
+    assert check(graph, [[0, 5, 8], [4, 0, 3], [1, 6, 0]])
+    found = check(graph, [[0, 3, 4], [6, 0, 1], [5, 8, 0]])
+    assert not found
+    assert str(found).endswith(" Rows without other names than 0 … 2 are in the order of A, [2, 0, 1].")
+    assert "order of A" not in str(check(networkx.relabel_nodes(graph, str), [[0, 3, 4], [6, 0, 1], [5, 8, 0]]))
+
+
 def test_tables_of_every_kind_of_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     graph = as_graph([("B", "A", 4), ("A", "C", 7), ("C", "A", 1)])

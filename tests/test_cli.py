@@ -345,6 +345,14 @@ def test_betweenness_of_vertices_and_edges(six, tmp_path):
         assert apsp("betweenness", six, *words).exit_code == 2
 
 
+def test_ways_out_of_draws_are_options(six, tmp_path):
+    for edges in ([], ["--edges"]):
+        assert "betweenness: --sample must be a number from 1 to 6" in bad(2, "betweenness", six, "--sample", 7, *edges)
+    random = ("generate", "random", 3, "--output", tmp_path / "r.csv", "--density", 100, "--weights", "1.5", "2.5")
+    assert "Pass --real." in bad(2, *random)
+    good(*random, "--real")
+
+
 def test_betweenness_of_a_matrix_lists_the_edges_that_carry_anything(tmp_path):
     np.save(tmp_path / "A.npy", [[0, 1, 3.0], [np.inf, 0, 1], [np.inf, np.inf, 0]])
     assert good("-q", "betweenness", tmp_path / "A.npy", "--edges", "--raw").split()[3:] == "0 1 2 1 2 2".split()
@@ -427,6 +435,8 @@ def test_what_was_saved_answers_without_its_graph(tmp_path, suffix):
         (far, "--from", "x"): "'x'",
         (pairs,): "a Result that `save` wrote",
         (tmp_path / "none",): "No such file",
+        ("-",): "a file or a folder",
+        ("/dev/null",): "a file or a folder",
     }
     for arguments, words in refused.items():
         result = apsp("query", *arguments)

@@ -328,6 +328,18 @@ def test_reductions_by_a_function_of_ones_own():
             r.reduce(none)
 
 
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches"])
+def test_the_worst_of_no_distances_is_refused(engine):
+    edges = [("a", "b", 4), ("b", "c", 7)]
+    r = shortest_paths(edges, engine=engine, targets=[])
+    assert r.reduce("reached").tolist() == r.reduce(np.add).tolist() == [0, 0, 0]
+    for what in ("eccentricity", np.maximum):
+        with pytest.raises(ShapeError, match=r"reduce: .* must be of some distances, got shape \(3, 0\)"):
+            r.reduce(what)
+        assert r.reduce(what, axis=0).tolist() == []
+        assert shortest_paths(edges, engine=engine, sources=[]).reduce(what).tolist() == []
+
+
 @pytest.mark.parametrize("dtype", ["float64", "int32", "float32"])
 @pytest.mark.parametrize("engine", ["scipy", "searches"])
 @pytest.mark.parametrize("limit", [None, 3])
@@ -468,6 +480,19 @@ def test_new_weights_that_are_none_are_refused():
     with pytest.raises(DomainError, match="NaN"):
         r.update({("a", "b"): np.nan})
     assert r.update({}).distance("a", "c") == 11
+
+
+@pytest.mark.parametrize("engine", ["auto", "dense", "elimination", "united"])
+def test_truth_values_close_and_open_edges_of_a_list(engine):
+    r = shortest_paths([("a", "b", 1), ("b", "c", 1), ("b", "c", 2)], "boolean", engine=engine)
+    for closed in (False, np.False_, 0, 0.0, np.inf, -np.inf):
+        found = r.update({("b", "c"): closed})
+        assert found.distances.astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
+        for opened in (True, np.True_, 1, 7.5):
+            assert found.update({("b", "c"): opened}).distance("a", "c")
+    for wrong in (np.nan, "0", None):
+        with pytest.raises((DTypeError, DomainError), match="weights must be"):
+            r.update({("b", "c"): wrong})
 
 
 def test_some_new_weights_are_numbers_of_any_kind():

@@ -1613,6 +1613,55 @@ def test_keys_of_json_are_distinct(text):
         read(io.BytesIO(text.encode()), format="json")
 
 
+@pytest.mark.parametrize("text", ['{"A": {"B": 1e400}}', '{"A": {"B": -1e999}}', '{"A": {"B": 1e-400}}'])
+def test_numbers_of_json_that_float64_does_not_hold_are_refused(text):
+    """json.loads makes inf of them, which is no edge, or 0."""
+    with pytest.raises(FormatError, match=r"the number -?1e-?[49].*, which must be"):
+        read(io.BytesIO(text.encode()), format="json")
+
+
+def _cytoscape(*, listed, named):
+    """What Cytoscape and cytoscape.js export, with parallel edges; names of nodes are told once more by Cytoscape."""
+    nodes = [{"data": {"id": v, **({"name": v.upper(), "value": 7} if named else {})}} for v in "abc"]
+    ends = [("a", "b", 4), ("a", "b", 3), ("b", "c", 7)]
+    edges = [{"data": {"id": f"e{k}", "source": u, "target": v, "w": w}} for k, (u, v, w) in enumerate(ends)]
+    return {"elements": [*edges, *nodes] if listed else {"nodes": nodes, "edges": edges}}
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("named", [True, False])
+def test_elements_of_cytoscape(listed, named):
+    found = read(io.BytesIO(json.dumps(_cytoscape(listed=listed, named=named)).encode()), format="json")
+    assert (list(found.labels), found.directed) == (["a", "b", "c"], True)
+    assert (found.rows.tolist(), found.cols.tolist(), found.weights.tolist()) == ([0, 0, 1], [1, 1, 2], [4, 3, 7])
+
+
+@pytest.mark.parametrize("nodes", [{"A": {"label": "x"}, "B": {}}, [{"id": "A"}, {"id": "B", "label": "y"}]])
+@pytest.mark.parametrize("place", ["metadata", None])
+@pytest.mark.parametrize("directed", [None, True, False])
+def test_json_graph_format(nodes, place, directed):
+    edge = {"source": "A", "target": "B", "relation": "r", **({place: {"km": 4}} if place else {"km": 4})}
+    graph = {"nodes": nodes, "edges": [edge], **({} if directed is None else {"directed": directed})}
+    found = read(io.BytesIO(json.dumps({"graph": graph}).encode()), format="json")
+    assert (list(found.labels), found.weights.tolist(), found.directed) == (["A", "B"], [4], directed is not False)
+    graph["edges"].append(edge | {"directed": directed is False})
+    with pytest.raises(FormatError, match="edges that are directed beside others that are not"):
+        read(io.BytesIO(json.dumps({"graph": graph}).encode()), format="json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"graph": {"edges": [3]}}', '{"graph": {"nodes": ["A"], "edges": []}}', '{"elements": {"nodes": []}}',
+        '{"elements": [{"data": {}}]}', '{"elements": {"nodes": [], "edges": [{"data": {"source": "A"}}]}}',
+        '{"graph": {"nodes": {"A": {}}, "edges": [{"source": "A", "target": "B"}]}}',
+    ],
+)  # fmt: skip
+def test_json_of_no_graph_is_refused(text):
+    with pytest.raises(FormatError, match="must be JSON of a graph"):
+        read(io.BytesIO(text.encode()), format="json")
+
+
 @pytest.mark.parametrize(
     "text",
     [

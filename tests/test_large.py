@@ -112,6 +112,20 @@ def test_a_place_on_disk_is_asked_for(tmp_path, matrix):
     assert store.shape == matrix.shape
 
 
+@pytest.mark.parametrize("n", [5, 41, 200, 255])
+def test_a_small_matrix_streams_in_few_tiles(tmp_path, n):
+    """Of single entries, 200 vertices were 40,000 files, written in each of 200 rounds."""
+    from scipy.sparse.csgraph import floyd_warshall
+
+    A = np.random.default_rng(n).integers(1, 1000, (n, n)).astype(np.float64)
+    with pytest.raises(MemoryNeeded, match="a super-block") as error:
+        closure(A, memory=8 * n, threads=1, output="nowhere")
+    least = re.search(r"must fit into memory, (\S+ \S+) at least", str(error.value))[1]
+    store = closure(A, memory=round(1.001 * parsed(least)), threads=1, output=tmp_path / "d")
+    assert len(list(store.tiles())) <= 64
+    np.testing.assert_array_equal(store[:], floyd_warshall(A))
+
+
 def test_a_plan_tells_what_streams(matrix):
     told = str(plan(matrix, memory=LITTLE))
     assert "1.9 MiB pass through" in told

@@ -148,7 +148,7 @@ def test_levels_are_counted_from_a_vertex_that_many_arcs_leave():
 def test_parts_where_no_level_would_be_the_last_are_refused():
     A = rng.integers(1, 200, (1024, 1024)).astype(np.float64)
     A[:500, 500:] = A[500:, :500] = np.inf
-    with pytest.raises(AlgebraError, match=r"1024 vertices or more.*distances few of them"):
+    with pytest.raises(AlgebraError, match=r"1024 vertices or more.*distances small multiples"):
         shortest_paths(as_graph(A, null_value=None), engine="levels")
     assert plan(A, null_value=None).engine != "levels"
 
@@ -214,7 +214,7 @@ def test_what_has_no_few_units_is_refused(name):
         A[n - 1, 3] = 0.2
     else:
         A = A[:900, :900]
-    with pytest.raises(AlgebraError, match="multiples of one, and distances few"):
+    with pytest.raises(AlgebraError, match="multiples of one length, and distances small"):
         shortest_paths(as_graph(A, null_value=None), engine="levels", dtype=A.dtype)
 
 

@@ -570,8 +570,14 @@ def test_vertices_are_coloured_by_values():
         ("z", VertexError, "'z'"),
         ([1, 2], ShapeError, r"one number a vertex, shape \(3,\).*got shape \(2,\)"),
         ({"z": 1}, VertexError, "'z'"),
+        (["x", "y", "z"], DTypeError, "plot: values must be numbers, got"),
+        ({"a": "x"}, DTypeError, "plot: values must be numbers, got"),
     ):
         with pytest.raises(error, match=words):
             r.plot(positions=positions, values=values)
+    with pytest.raises(DTypeError, match="plot: values must be numbers, got"):
+        r.plot(positions=positions, edge=["x", "y"])
+    with pytest.raises(ShapeError, match="text: count must be at least 0, got -1"):
+        r.text(-1)
     with pytest.raises(ValueError, match="positions="):
         r.plot(values="a")

@@ -252,6 +252,27 @@ class TestGeoJSON:
         path.write_bytes((tmp_path / "g.geojson").read_bytes())
         assert read(path).n == 4  # known by its content
 
+    @pytest.mark.parametrize(
+        ("system", "planar"),
+        [
+            ({"type": "name", "properties": {"name": "urn:ogc:def:crs:OGC:1.3:CRS84"}}, False),
+            ({"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32632"}}, True),
+            ({"type": "link", "properties": {"href": "http://example.com"}}, False),
+            (None, False),
+        ],
+    )
+    def test_the_system_that_a_file_names_is_that_of_its_places(self, system, planar, tmp_path):
+        """As GeoPandas and QGIS write it, though RFC 7946 knows degrees alone."""
+        pytest.importorskip("pyproj")
+        line = {"type": "LineString", "coordinates": [[0, 0], [3, 4]]}
+        found = {"type": "FeatureCollection", "features": [{"geometry": line, "properties": {"m": 5}}]}
+        path = tmp_path / "roads.geojson"
+        path.write_text(json.dumps(found | {"crs": system}))
+        assert read(path).planar is planar
+        path.write_text(json.dumps(found | {"crs": "EPSG:32632"}))
+        with pytest.raises(FormatError, match="must be GeoJSON"):
+            read(path)
+
     def test_lines_without_names_join_at_their_ends(self, tmp_path):
         path = tmp_path / "roads.geojson"
         lines = ([[0, 1, 250], [5, 5], [2, 3]], [[2, 3], [4, 5]])

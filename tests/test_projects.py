@@ -175,11 +175,13 @@ def test_a_project_that_lasts_longer_than_its_numbers_hold_is_refused():
 
 def test_a_duration_that_is_no_length_of_time():
     for time in (np.timedelta64(5), np.timedelta64(5, "M"), np.timedelta64("NaT", "D")):
+        with pytest.raises(DTypeError, match=r"got (np|numpy)\.timedelta64"):
+            critical_path({"walls": time, "roof": np.timedelta64(1, "D")})
         with pytest.raises(DTypeError, match=r"durations? must"):
             critical_path({"a": time})
     with pytest.raises(DTypeError, match=r"one kind, datetime\.timedelta, got 5 for 'b'"):
         critical_path({"a": timedelta(1), "b": 5})
-    with pytest.raises(DomainError, match="at least 0"):
+    with pytest.raises(DomainError, match=r"at least 0, got datetime\.timedelta\(days=-1\) for 'a'"):
         critical_path({"a": -timedelta(1)})
 
 

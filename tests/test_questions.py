@@ -8,9 +8,17 @@ import pytest
 
 import apsp
 from apsp import as_graph, shortest_paths
-from semiring.host.errors import SemiringError
+from semiring.host.errors import DomainError, SemiringError
 
 EDGES = [("A", "B", 4), ("B", "C", 7)]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -np.inf])
+@pytest.mark.parametrize("name", ["eccentricity", "diameter", "closeness", "average_path_length", "global_efficiency"])
+def test_measures_of_what_is_no_distance_are_refused(name, wrong):
+    D = np.array([[0, 1, 3], [1, 0, wrong], [3, 2, 0.0]])
+    with pytest.raises(DomainError, match="measures: D must hold distances, inf for no path, got"):
+        getattr(apsp.answers.measures, name)(D)
 
 
 def test_measures_over_connected_pairs():

@@ -384,6 +384,8 @@ MISTAKES = [
     (lambda: shortest_paths(EDGES).save("d.xlsx"), r"suffix must be one of.*r\.to_frame\(\)\.to_excel\('d\.xlsx'\)"),
     (lambda: shortest_paths(EDGES).reduce("mean"), "mean"),
     (lambda: shortest_paths(EDGES).betweenness(sources=["A"]), "sources must be a number from 1 to 3"),
+    (lambda: shortest_paths(EDGES).betweenness(sources=2, seed=-1), "betweenness: seed must be an integer from 0 on"),
+    (lambda: shortest_paths(EDGES).verify(rows=2, seed="x"), "verify: seed must be an integer from 0 on.*got 'x'"),
     (lambda: shortest_paths(EDGES).flows({"A": 3}), r"triples \(origin, destination, trips\)"),
     (lambda: shortest_paths([("A", "B", -1), ("B", "A", -1)]), "cycle"),
     (lambda: shortest_paths(EDGES, sources="A"), "'A'|sources"),
@@ -561,9 +563,18 @@ def test_what_a_drawing_leaves_open_is_refused():
 @pytest.mark.parametrize("end", [1, "Z"], ids=["a position, as D3 had it", "a name with a mistake"])
 def test_ends_of_links_are_among_the_nodes(end, tmp_path):
     data = {"nodes": [{"id": "A"}, {"id": "B"}], "links": [{"source": "A", "target": end, "value": 4}]}
-    (tmp_path / "g.json").write_text(json.dumps(data))
-    with pytest.raises(FormatError, match=f"the end {end!r} of a link, and no node"):
-        read(tmp_path / "g.json")
+    elements = {"elements": [{"data": x} for x in (*data["nodes"], *data["links"])]}
+    for listed in (data, elements):
+        (tmp_path / "g.json").write_text(json.dumps(listed))
+        with pytest.raises(FormatError, match=f"the end {end!r} of a link, and no node"):
+            read(tmp_path / "g.json")
+
+
+def test_vertices_of_cytoscape_may_have_no_edge():
+    for given in (nx.empty_graph(3), nx.path_graph(3), nx.relabel_nodes(nx.path_graph(3), str)):
+        assert list(read(io.StringIO(json.dumps(nx.cytoscape_data(given))), format="json").labels) == [0, 1, 2]
+    alone = {"elements": {"nodes": [{"data": {"id": "A"}}], "edges": []}}
+    assert list(read(io.StringIO(json.dumps(alone)), format="json").labels) == ["A"]
 
 
 def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):
@@ -572,7 +583,6 @@ def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):
         {"A": [{"node": "B", "weight": 4}]},
         {"A": [None]},
         {"columns": ["from", "to"], "index": [0], "data": [["A", "B"]]},
-        {"elements": [{"data": {"id": "A"}}, {"data": {"source": "A", "target": "B", "weight": 4}}]},
     ):
         with pytest.raises(FormatError, match=r"where a vertex must be; weights are \{u: \{v: weight\}\}"):
             read(io.StringIO(json.dumps(data)), format="json")

@@ -140,6 +140,8 @@ def check(
     why = _why(r, table[np.array([i])][0, j], (int(np.searchsorted(sources, i)), j))
     rounded = own == np.float64 and compared.largest <= rounding(s, np.dtype("float32"), weights, X, graph.n)
     hint = " No difference exceeds the rounding of float32: if computed in that, say so by dtype." if rounded else ""
+    if not table.named and not graph.labels.numbered and {*graph.labels} == {*range(graph.n)}:
+        hint += f" Rows without other names than 0 … {graph.n - 1} are in the order of A, {came(list(graph.labels))}."
     return Verification(False, f"{wrong}: the table says {why}.{hint}", compared.largest, most, (u, v))
 
 
@@ -151,6 +153,7 @@ class _Rows:
     order: np.ndarray
     semiring: Semiring
     dtype: np.dtype
+    named: bool
 
     def __getitem__(self, rows: np.ndarray) -> np.ndarray:
         found = self.held.block(self.order[rows], self.order)
@@ -172,8 +175,8 @@ def _table(D: Array, graph: Graph, s: Semiring, dtype: DType, format: str | None
         edges = "a list of edges. Say format='matrix' for rows of numbers"
         got = edges if held is None else f"shape {tuple(held.shape)}"
         raise ShapeError(f"check: the table must be a matrix of {graph.n} rows and columns, got {got}.")
-    order = np.arange(graph.n)
-    if not (names.numbered or names == graph.labels):  # a file has 7 for the text "7"
+    order, named = np.arange(graph.n), not (names.numbered or names == graph.labels)
+    if named:  # a file has 7 for the text "7"
         order = names.positions([x if x in names else names.parse(str(x)) for x in graph.labels])
     engine: Engine = (
         Stored(held) if device_of(held) == "cpu" and not isinstance(held, np.ndarray) else Dense(host(held))
@@ -181,7 +184,7 @@ def _table(D: Array, graph: Graph, s: Semiring, dtype: DType, format: str | None
     own = np.dtype(held.dtype) if dtype is None else dtypes.resolve(s, dtype, where="check")
     natural = graph.target(s)
     wide = natural if natural.kind == "b" else np.result_type(natural, own)
-    return _Rows(engine, order, s, dtypes.resolve(s, dtype, wide, where="check")), own
+    return _Rows(engine, order, s, dtypes.resolve(s, dtype, wide, where="check"), named), own
 
 
 def _why(r: Result, said: Any, pair: tuple[int, int]) -> str:

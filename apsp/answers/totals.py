@@ -73,6 +73,9 @@ class Totals:
                     farthest, inward, reaching = xp.zeros(n, dtype), xp.zeros(n), xp.zeros(n, np.int64)
                 path = D != zero
                 lengths = xp.where(path, D, 0)
+                least = min(float(lengths.min()), least)
+                if not math.isfinite(least):
+                    raise DomainError(f"measures: D must hold distances, inf for no path, got {least}.")
                 if apart is None and not bool(path.all()):
                     i, j = (int(x[0]) for x in (~path).nonzero())
                     apart = int(rows[i]), j
@@ -82,7 +85,6 @@ class Totals:
                 reaching += path.sum(axis=0)
                 total += _sum(xp, lengths)
                 inverse += _sum(xp, lengths, inverse=True)
-                least = min(least, float(lengths.min()))
         if farthest is None:
             return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), total, inverse, least, None)
         return cls(farthest, inward, reaching, total, inverse, least, apart)

@@ -22,8 +22,8 @@ def came(value: Any) -> str:
     >>> came("A"), came([("A", "B", k) for k in range(10**5)])
     ("'A'", "[('A', 'B', 0), ('A', 'B', 1), ('A', 'B', 2), ('A', 'B', 3), ('A', 'B', 4), ('A', 'B', 5), ...]")
     """
-    if type(value).__module__ == "numpy" and not getattr(value, "shape", True):
-        value = value.item()
+    if type(value).__module__ == "numpy" and not getattr(value, "shape", True) and value.dtype.kind not in "mM":
+        value = value.item()  # a number without its unit says little
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else f"{value[:59]}…")
     try:

@@ -248,20 +248,21 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     """Durations as numbers, the conversion back, and their unit."""
     if {*map(type, times)} <= {int, float} and all(0 <= time < math.inf for time in times):
         return times, identity, ""
-    unit = ""
+    unit, given = "", times
     kind: Callable[[Scalar], Duration] = identity
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         (times, kind), unit = _nanoseconds(names, times), "ns"
     elif times and all(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
         times, unit = _of_texts(times)
-    for task, time in zip(names, times, strict=True):
+    for task, time, shown in zip(names, times, given, strict=True):
         numeric = hasattr(time, "__float__") and getattr(time, "dtype", np.dtype(float)).kind in "iuf"
         if isinstance(time, bool) or not numeric:
             raise DTypeError(
                 f"critical_path: durations must be numbers, got {came(time)} for {came(task)}. Choose a unit."
             )
         if not 0 <= time < math.inf:
-            raise DomainError(f"critical_path: durations must be finite and at least 0, got {time} for {came(task)}.")
+            problem = f"durations must be finite and at least 0, got {came(shown)} for {came(task)}"
+            raise DomainError(f"critical_path: {problem}.")
     return times, kind, unit
 
 
@@ -296,8 +297,9 @@ def _nanoseconds(names: list[Label], times: list[Duration]) -> tuple[list[int], 
                 f"{came(time)} for {came(task)}."
             )
     if kind is np.timedelta64:
+        found = [_of_numpy(task, time) for task, time in zip(names, times, strict=True)]  # refuses months
         unit = np.result_type(*{time.dtype for time in times})
-        return [_of_numpy(task, time) for task, time in zip(names, times, strict=True)], lambda ns: _to_numpy(ns, unit)
+        return found, lambda ns: _to_numpy(ns, unit)
     found = [
         ((time.days * 86_400 + time.seconds) * 10**6 + time.microseconds) * 1000 + getattr(time, "nanoseconds", 0)
         for time in times

@@ -40,11 +40,12 @@ def updated(t: Reachability, graph: Graph, changes: Mapping[tuple[Label, Label],
                 f"{came(kept)} for {came(ends)}. Weights change by Result.update."
             )
     there = np.array(list(changes.values()), bool)
-    tails, heads, _ = changes_of(graph, dict(zip(changes, there.astype(int).tolist(), strict=True)))
+    weights = dict(zip(changes, there.astype(int).tolist(), strict=True))
+    tails, heads, _ = changes_of(graph, weights)
     if graph.dense is None:
         after = _listed(graph, tails, heads, there)
     else:
-        after = reweighted(graph, {ends: bool(kept) for ends, kept in changes.items()}, lor_land)
+        after = reweighted(graph, weights, lor_land)
     if not graph.directed:
         tails, heads = np.append(tails, heads), np.append(heads, tails)
     c, closed = t.condensation, t.closed

@@ -157,8 +157,8 @@ class Result(Mapped, Ranked, Measured):
         weights : array_like, shape (edges,), or mapping
             {(u, v): weight} by label for some edges: all parallel ones, both ways if undirected; or one weight per
             listed edge (`graph.rows`, `graph.cols`). Weight inf closes an edge (-inf where ⊕ keeps the greatest, False
-            in a Boolean matrix); among integers that is the end of int64, and distances stay integers. In a graph of a
-            matrix every pair can become an edge. With `turns`, by default as they were.
+            or 0 over a Boolean semiring); among integers that is the end of int64, and distances stay integers. In a
+            graph of a matrix every pair can become an edge. With `turns`, by default as they were.
         turns : optional
             Turns that cost something else now, by vertices, as in `shortest_paths`; 0 frees one.
 

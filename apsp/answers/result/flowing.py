@@ -22,6 +22,7 @@ from semiring.host.types import Array, Label
 from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 
+from ...generate import generator
 from ...road.engines.part import Limit
 from ...road.log import Watch
 from ..flows import Arcs, Balance, Demand, Scale, Sums
@@ -283,7 +284,7 @@ class Flowing(Routed):
             raise ShapeError(
                 f"{where}: sources must be a number from 1 to {k}, the sources of this result, got {came(count)}."
             )
-        drawn = every if count is None else np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
+        drawn = every if count is None else np.sort(generator(seed, where).choice(every, count, replace=False))
         unit = self._unit
         limited = self.engine.limit is not None
         sums = self._swept(where, drawn, unit[0], callback) or self._summed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ FEW = 256
 def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) -> Result:
     """The result for new weights, by a mapping or all, and turns; None leaves them as they are."""
     start, a = perf_counter(), r.along
+    if r.semiring.boolean and isinstance(weights, Mapping):
+        weights = {ends: _truth(w, np.inf if r.graph.dense is None else 0) for ends, w in weights.items()}
     plain = a is None and r.turned is None and turns is None
     few = changed(r.graph, r.engine, weights) if plain and isinstance(weights, Mapping) else None
     if few is not None:
@@ -80,6 +83,13 @@ def _answer(question: Question) -> Answer:
         if not narrow:
             raise
     return answer(replace(question, wants=replace(question.wants, dtype=None)))
+
+
+def _truth(weight: Scalar, absent: float) -> Scalar:
+    """A truth value as a weight: False, 0 and infinities close the edge; NaN and no numbers stay, and are refused."""
+    if weight in (0, np.inf, -np.inf):
+        return absent
+    return 1 if weight == 1 or (isinstance(weight, Real) and weight == weight) else weight
 
 
 def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
@@ -116,7 +126,8 @@ def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Call
     natural = getattr(like, "narrowed", False) or r.dtype == r._walked.target(r.semiring)
     # A table says nothing of what computed it, which may not suit other lengths.
     same = like is not None and like.renews and (not like.stored or like.name == r.plan.engine)
-    kept = r.along is None and graph.rows is not None  # a matrix may have other edges now, and turns other copies
+    # A matrix, and a list over truth values, may have other arcs now, and turns other copies.
+    kept = r.along is None and graph.rows is not None and not r.semiring.boolean
     kept &= turned is None or (r.turned is not None and turned.graph.rows is r.turned.graph.rows)
     wants = Wants.of(
         callback=callback, threads=getattr(like, "threads", None), dtype=None if natural else r.dtype,
@@ -136,8 +147,6 @@ def _with_entries(graph: Graph, weights: Array, s: Semiring) -> Graph:
             f"update: a matrix must have a mapping {{(u, v): weight}} of what changes, got {came(weights)}. For all "
             "new weights, pass the new matrix to shortest_paths."
         )
-    if s.boolean:  # True and False, or as numbers in a list of edges: infinity closes
-        weights = {ends: int(bool(w) and abs(w) != np.inf) for ends, w in weights.items()}
     tails, heads, new = changes_of(graph, weights)
     refuse_nan(new, tails, heads, graph.labels)
     A = graph.matrix(s)

@@ -11,6 +11,7 @@ import numpy as np
 from semiring.host.devices import host
 from semiring.host.errors import DTypeError, MemoryNeeded, ShapeError
 from semiring.host.escaping import one_line
+from semiring.host.spelling import came
 from semiring.host.types import Array, Axes, Drawn, DType, Frame, Label
 
 from ...io.display import frames, notebook, output
@@ -53,6 +54,8 @@ class Shown(Distances):
           A   0   4
           B inf   0
         """
+        if count < 0:
+            raise ShapeError(f"text: count must be at least 0, got {came(count)}.")
         k, m = (min(count, size) for size in self.engine.shape)
         lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
         width = max(len(cell) for line in lines for cell in line)
@@ -186,7 +189,7 @@ class Shown(Distances):
 
     def _edges(self, edge: Array) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
         """Tails and heads of the edges, and a number for each."""
-        graph, carried = self.graph, None if edge is None else np.asarray(edge, np.float64)
+        graph, carried = self.graph, None if edge is None else _numbers(edge)
         if graph.rows is None or graph.cols is None:
             tails, heads, _ = graph.edges(self.semiring)
             shape: tuple[int, ...] = (graph.n, graph.n)
@@ -203,12 +206,12 @@ class Shown(Distances):
         names, numbers = self.graph.labels, np.full(self.graph.n, np.nan)
         if callable(getattr(values, "items", None)):  # a mapping, or a Series
             by_label = dict(values.items())
-            numbers[names.positions(list(by_label))] = list(by_label.values())
+            numbers[names.positions(list(by_label))] = _numbers(list(by_label.values()))
             return unit, numbers / scale
         if values in names or not np.ndim(values):  # a tuple may be one label
             numbers[names.positions(list(self.targets))] = self.table([values])[0]
             return f"{unit or 'distance'} from {values}", numbers / scale
-        found = np.asarray(values, np.float64)
+        found = _numbers(values)
         if found.shape != numbers.shape:
             raise ShapeError(
                 f"plot: values must be one number a vertex, shape {numbers.shape}, or the label of a source, got shape "
@@ -237,3 +240,11 @@ class Shown(Distances):
         if self.engine.shape == (self.graph.n,) * 2:
             return f"The first {k} of {self.graph.n} vertices."
         return f"The first {k} of {self.engine.shape[0]} sources and {m} of {self.engine.shape[1]} targets."
+
+
+def _numbers(values: Array) -> np.ndarray:
+    """Numbers to be drawn, as float64."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise DTypeError(f"plot: values must be numbers, got {came(values)}.") from None

@@ -117,6 +117,8 @@ def reduce(
     if axis not in (None, 0, 1):
         raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {came(axis)}.")
     lines, entries = reversed(engine.shape) if columns else engine.shape
+    if lines and not entries and (what == "eccentricity" or getattr(what, "identity", 0) is None):
+        raise ShapeError(f"reduce: {came(what)} must be of some distances, got shape {engine.shape}.")
     out: np.ndarray | None = None
     done = 0
     watch = Watch(f"reduce: {engine.shape[0]} × {engine.shape[1]} distances", lines * entries, callback)

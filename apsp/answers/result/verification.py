@@ -19,6 +19,7 @@ from semiring.host.errors import DomainError
 from semiring.host.spelling import came
 from semiring.host.types import Array
 
+from ...generate import generator
 from ...io.graph import Graph
 from ..routes import Trees
 
@@ -124,7 +125,7 @@ def drawn(n: int, rows: int | str | None, seed: int, where: str) -> np.ndarray:
     if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
         raise ValueError(f"{where}: rows must be an integer, or 'all', got {came(rows)}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))
-    return np.sort(np.random.default_rng(seed).choice(n, count, replace=False)) if count < n else np.arange(n)
+    return np.sort(generator(seed, where).choice(n, count, replace=False)) if count < n else np.arange(n)
 
 
 def rounding(s: Semiring, dtype: np.dtype, weights: np.ndarray, D: Array | None, n: int) -> float:

@@ -71,7 +71,7 @@ def least(n: int, ops: Backend) -> int:
 
 
 def _unit(n: int, ops: Backend) -> int:
-    return max(UNIT if n >= 4 * UNIT else 1, ops.grain)
+    return max(min(UNIT, -(-n // 8)), ops.grain)
 
 
 def _cut_of(n: int, ops: Backend, tile: int, count: int) -> Cut:

@@ -122,6 +122,8 @@ _SPELLINGS = tuple(
         (r"\bweight=None", "--unweighted"),
         (r"\bdirected=(?:True|(False))", lambda match: "--undirected" if match[1] else "--directed"),
         (r"\bunreachable='drop'", "--drop-unreachable"),
+        (r"\binteger=False", "--real"),
+        (r"^((?:edge_)?betweenness): sources must", r"\1: --sample must"),
         (r"\b(columns|weight|device|engine|format|limit|threads)=(?:'(\w+)')?", r"--\1 \2"),
         (r"\b(ways|memory|checkpoint|output)=(?: to shortest_paths)?", r"--\1 "),
         (r"\bnull_value=", "--null-value "),

@@ -78,6 +78,9 @@ def _load(saved: str, semiring: Semiring | None) -> Result | Reachability:
     from ...answers.reach.reachability import Reachability
     from ...answers.result import Result
 
+    place = Path(saved)
+    if (saved == "-" or place.exists()) and not (place.is_file() or place.is_dir()):
+        raise click.UsageError(f"query: SAVED must be a file or a folder, which is read in any order, got {saved}.")
     try:
         return Result.load(saved, semiring)
     except FormatError as error:

@@ -14,6 +14,7 @@ from ..reading.files import Source
 from ..reading.lines import Ends, from_lines
 from ..reading.options import ANYHOW, Reading
 from .base import Format
+from .tokens import held
 
 
 def sniff(head: bytes) -> bool:
@@ -21,14 +22,15 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """The lines of a FeatureCollection, by `from_lines`; points are refused."""
+    """The lines of a FeatureCollection, by `from_lines`, in the system that its `crs` names; points are refused."""
     try:
-        features = json.loads(source.lines)["features"]
+        found = json.loads(source.lines, parse_float=held)
+        features, system = found["features"], (found.get("crs") or {}).get("properties", {}).get("name")
         lines = [_ends(feature["geometry"]) for feature in features]
         properties = [feature.get("properties") or {} for feature in features]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise source.error(f"must be GeoJSON, a FeatureCollection of lines, got {came(error)}.") from error
-    return from_lines(lines, properties, reading, source.error)
+    return from_lines(lines, properties, reading, source.error).having(crs=system)
 
 
 def _ends(geometry: Any) -> Ends:

@@ -1,6 +1,7 @@
-"""JSON: NetworkX's node-link, adjacency and Cytoscape data, {u: [v]}, {u: {v: weight}}, and records, also a line each.
+"""JSON: node-link and adjacency data, Cytoscape's and JSON Graph Format, {u: [v]}, {u: {v: weight}}, records.
 
-Records follow the rules of `from_lines`. What says nothing of directions, as D3's nodes and links, leads one way.
+Records, also a line each, follow the rules of `from_lines`. What says nothing of directions, as D3's nodes and links,
+leads one way.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from semiring.host.spelling import came
+from semiring.host.types import Fields
 
 from ..graph import Graph
 from ..reading.files import Source
@@ -21,6 +24,7 @@ from ..reading.options import ANYHOW, Reading, lists_columns, names_ends
 from . import geojson
 from .base import Format
 from .through_networkx import converted
+from .tokens import held
 
 #: An object or a list of objects.
 sniff = re.compile(rb'\s*\[?\s*\{\s*("|\})').match
@@ -31,13 +35,14 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     if geojson.sniff(source.head()):
         return geojson.read(source, reading=reading)
     path, text = repr(str(source.path)), source.text
+    loads = partial(json.loads, object_pairs_hook=_distinct, parse_float=held)
     try:
-        data, loaded = json.loads(text, object_pairs_hook=_distinct), f"json.load(open({path}))"
+        data, loaded = loads(text), f"json.load(open({path}))"
     except (ValueError, RecursionError) as error:
         data, loaded = None, f"[json.loads(line) for line in open({path})]"
         with suppress(ValueError, RecursionError):
             lines = filter(str.strip, text.split("\n"))
-            data = [json.loads(line, object_pairs_hook=_distinct) for line in lines]
+            data = list(map(loads, lines))
         if data is None:
             raise source.error(f"must be JSON, got {came(str(error))}.") from error
     if isinstance(data, dict) and names_ends(data) and not any(isinstance(x, (list, dict)) for x in data.values()):
@@ -72,6 +77,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def parse(networkx: ModuleType, data: dict[str, object]) -> Any:
     """NetworkX's graph by the keys of the outermost object; otherwise keys are vertices."""
+    data = _node_link(data)
     directed = bool(data.get("directed", True))
     for edges in ("links", "edges"):
         if "nodes" in data and edges in data:
@@ -82,8 +88,6 @@ def parse(networkx: ModuleType, data: dict[str, object]) -> Any:
             return graph
     if isinstance(data.get("adjacency"), list):
         return networkx.adjacency_graph(data, directed)
-    if isinstance(data.get("elements"), dict):
-        return networkx.cytoscape_graph({"data": [], **data, "directed": directed})
     graph = networkx.DiGraph()
     graph.add_nodes_from(data)
     for u, heads in data.items():
@@ -95,6 +99,30 @@ def parse(networkx: ModuleType, data: dict[str, object]) -> Any:
             weight = heads[v] if isinstance(heads, dict) else {}
             graph.add_edge(u, str(v), **(weight if isinstance(weight, dict) else {"weight": weight}))
     return graph
+
+
+def _node_link(data: Fields) -> Fields:
+    """Cytoscape's elements and JSON Graph Format as node-link data; other data as they are."""
+    graph, elements = data.get("graph"), data.get("elements")
+    if isinstance(graph, dict) and isinstance(graph.get("edges"), list) and "nodes" not in data:
+        nodes, edges = graph.get("nodes", []), [{**edge.get("metadata", {}), **edge} for edge in graph["edges"]]
+        if any(bool(edge.get("directed", way)) != way for way in [bool(graph.get("directed", True))] for edge in edges):
+            raise ValueError("edges that are directed beside others that are not")
+        return {
+            **graph,
+            "nodes": [{"id": name} for name in nodes] if isinstance(nodes, dict) else nodes,
+            "edges": edges,
+        }
+    if isinstance(elements, dict):
+        elements = [*elements["nodes"], *elements["edges"]]
+    elif not isinstance(elements, list) or not all(isinstance(x, dict) and "data" in x for x in elements):
+        return data
+    listed = [element["data"] for element in elements]
+    nodes, links = ([x for x in listed if ("source" in x) == linked] for linked in (False, True))
+    ends = {x[end] for x in links for end in ("source", "target")}
+    valued = all("value" in x for x in nodes) and ends <= {x["value"] for x in nodes}
+    nodes = [{**x, "id": x["value" if valued else "id"]} for x in nodes]  # NetworkX's ends are its values
+    return {"directed": data.get("directed", True), "nodes": nodes, "links": links}
 
 
 FORMAT = Format(

@@ -60,6 +60,14 @@ def unmet(token: str) -> str | None:
     return None
 
 
+def held(text: str) -> float:
+    """A decimal of JSON; ValueError where float64 holds nothing near."""
+    value = float(text)
+    if (not value or np.isinf(value)) and (need := unmet(text)):
+        raise ValueError(f"the number {text}, which must be {need}")
+    return value
+
+
 @dataclass(frozen=True)
 class Wrong:
     """Index and requirement of the first invalid token."""

@@ -55,7 +55,7 @@ def _refuses(question: Question) -> str:
     if question.once(levels_of) is not None and question.once(depth) <= DEEP:
         return ""
     size = f"{MANY} vertices or more, {LARGE_ON_GPU} on a GPU"
-    return f"closes matrices of {size}, of which all lengths are multiples of one, and distances few of them"
+    return f"closes matrices of {size}, whose lengths are multiples of one length, and distances small multiples of it"
 
 
 def _looks(question: Question) -> float:
