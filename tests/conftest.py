@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import keeping
 import pytest
 
 from semiring.host import memory
@@ -24,6 +25,7 @@ os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 #: What was free a moment ago says nothing where a test says what is.
 memory.LATELY = 0.0
+keeping.keep()
 
 
 def pytest_configure() -> None:
@@ -43,12 +45,15 @@ NEED_A_GPU = pytest.StashKey[list[pytest.Item]]()
 LEFT_OUT = pytest.StashKey[int]()
 
 
+#: Node ids of all tests that were collected, those among them that are then left out.
+COLLECTED = pytest.StashKey[set[str]]()
 #: Tests that wait for a release, by node id.
 RELEASED = {line for line in (Path(__file__).parent / "released.txt").read_text().splitlines() if line[:1] != "#"}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what `released.txt` lists."""
+    item.config.stash.setdefault(COLLECTED, set()).add(item.nodeid)
     if item.nodeid.removeprefix("tests/") in RELEASED:
         item.add_marker("release")
 

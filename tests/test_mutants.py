@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
+from conftest import COLLECTED
 from mutants import ROOT, Mutant, campaign, table
 
 AREAS = table()
@@ -27,8 +28,9 @@ def test_each_edit_applies_to_the_sources(area):
 
 
 def test_the_tests_of_the_table_are_there(request):
-    """What this run has collected, as a test or as one of its cases; of the others pytest is asked."""
-    here = {name for item in request.session.items for name in (item.nodeid, item.nodeid.partition("[")[0])}
+    """What this run has collected, as a file, a test or one of its cases; of the others pytest is asked."""
+    collected = request.config.stash[COLLECTED]
+    here = {name for node in collected for name in (node, node.partition("[")[0], node.partition("::")[0])}
     tests = sorted({m.test for mutants in AREAS.values() for m in mutants} - here)
     if not tests:
         return
