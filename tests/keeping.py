@@ -8,17 +8,23 @@ refers to anything else is compiled as ever; so are all that tests declare in pr
 from __future__ import annotations
 
 import subprocess
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 
 from semiring import Semiring
+from semiring.algebra import declarations, records
+from semiring.host.types import Function
 from semiring.kernels import emulated
 from semiring.kernels.cpu import kinds
+from semiring.kernels.cpu.compile import folders
 from semiring.kernels.cuda import cache as cubins
 
 
@@ -38,11 +44,14 @@ def told(thing: Any) -> str:
     return thing.__name__ if isinstance(thing, (ModuleType, np.ufunc)) else repr(thing)
 
 
-@cache
-def digest(semiring: Semiring) -> str:
-    """Empty where an object has no text but its address."""
-    text = told(semiring)
+def of(thing: Any) -> str:
+    """The digest of a thing; empty where an object in it has no text but its address."""
+    text = told(thing)
     return "" if " at 0x" in text else sha256(text.encode()).hexdigest()[:16]
+
+
+#: Of semirings.
+digest = cache(of)
 
 
 class ByContent(dict[Semiring, str]):
@@ -52,6 +61,22 @@ class ByContent(dict[Semiring, str]):
         if "#" in label and (known := digest(semiring)):
             label = f"{semiring.name}#{known}"
         return super().setdefault(semiring, label)
+
+
+def require_compilable(function: Function, operands: int, dtypes: tuple[str, ...], what: str) -> None:
+    """The library's check of a declaration, whose success is kept too."""
+    known = of([function, operands, dtypes, Path(declarations.__file__).read_text(encoding="utf-8"), numba.__version__])
+    kept = folders()[0] / f"compilable-{known}"
+    if not known or not kept.exists():
+        declarations.require_compilable(function, operands, dtypes, what)
+        with suppress(OSError):  # where nothing can be written
+            if known:
+                kept.touch()
+
+
+@cache
+def version(compiler: str) -> str:
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
 
 
 class Compilers:
@@ -65,11 +90,8 @@ class Compilers:
         if text is None or "#include" in text or not folder:
             return subprocess.run(command, **options)
         own = [path.read_text(encoding="utf-8") for path in sorted(emulated.FOLDER.glob("*.h"))]
-        version = subprocess.run([command[0], "--version"], capture_output=True, text=True, check=True).stdout
-        said = [text, *map(str, command[:-1]), version]
-        name = (
-            f"program-{sha256(chr(10).join([*(x.replace(folder, '') for x in said), *own]).encode()).hexdigest()[:40]}"
-        )
+        said = [part.replace(folder, "") for part in (text, *map(str, command[:-1]))]
+        name = f"program-{of([*said, version(command[0]), *own])}"
         if (known := cubins.load(name)) is None:
             done = subprocess.run(command, **options)
             if not done.returncode:
@@ -81,6 +103,6 @@ class Compilers:
 
 def keep() -> None:
     """From here on, in this process."""
-    emulated.subprocess = Compilers()
+    emulated.subprocess, records.require_compilable = Compilers(), require_compilable
     kinds._keys, own = ByContent(kinds._keys), kinds.shipped
     kinds.shipped = lambda s: own(s) or kinds._keys.get(s, "").partition("#")[2] == digest(s) != ""
