@@ -25,11 +25,12 @@ os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 #: What was free a moment ago says nothing where a test says what is.
 memory.LATELY = 0.0
-keeping.keep()
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Files are not synced to the disk in tests: other programs may keep it busy, and no test loses power."""
+    kept = getattr(config, "cache", None)
+    keeping.keep(kept and kept.mkdir("oracles"))
     fsync = os.fsync
     os.fsync = lambda handle: None if stat.S_ISREG(os.fstat(handle).st_mode) else fsync(handle)
 
