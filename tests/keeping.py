@@ -61,7 +61,7 @@ class ByContent(dict[Semiring, str]):
     """Labels of semirings, of which the library numbers those that are not its own."""
 
     def setdefault(self, semiring: Semiring, label: str) -> str:
-        if "#" in label and (known := digest(semiring)):
+        if "#" in label and semiring.name.isidentifier() and (known := digest(semiring)):
             label = f"{semiring.name}#{known}"
         return super().setdefault(semiring, label)
 
@@ -115,7 +115,7 @@ class Compilers:
             return subprocess.run(command, **options)
         own = [path.read_text(encoding="utf-8") for path in sorted(emulated.FOLDER.glob("*.h"))]
         said = [part.replace(folder, "") for part in (text, *map(str, command[:-1]))]
-        name = f"program-{of([*said, version(command[0]), *own])}"
+        name = f"program-{sha256(repr([*said, version(command[0]), *own]).encode()).hexdigest()[:40]}"
         if (known := cubins.load(name)) is None:
             done = subprocess.run(command, **options)
             if not done.returncode:
