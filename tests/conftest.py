@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import keeping
 import pytest
 
 from semiring.host import memory
@@ -26,8 +27,10 @@ os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 memory.LATELY = 0.0
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Files are not synced to the disk in tests: other programs may keep it busy, and no test loses power."""
+    kept = getattr(config, "cache", None)
+    keeping.keep(kept and kept.mkdir("oracles"))
     fsync = os.fsync
     os.fsync = lambda handle: None if stat.S_ISREG(os.fstat(handle).st_mode) else fsync(handle)
 
@@ -43,12 +46,15 @@ NEED_A_GPU = pytest.StashKey[list[pytest.Item]]()
 LEFT_OUT = pytest.StashKey[int]()
 
 
+#: Node ids of all tests that were collected, those among them that are then left out.
+COLLECTED = pytest.StashKey[set[str]]()
 #: Tests that wait for a release, by node id.
 RELEASED = {line for line in (Path(__file__).parent / "released.txt").read_text().splitlines() if line[:1] != "#"}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what `released.txt` lists."""
+    item.config.stash.setdefault(COLLECTED, set()).add(item.nodeid)
     if item.nodeid.removeprefix("tests/") in RELEASED:
         item.add_marker("release")
 

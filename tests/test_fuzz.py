@@ -239,17 +239,17 @@ def counted(session: pytest.Session) -> Counter[str]:
     return Counter(item.nodeid.split("[")[0] for item in items)
 
 
-@pytest.mark.parametrize(("path", "name", "cases"), NAMED)
-def test_every_test_that_promises_name_exists_with_its_cases(path, name, cases, request):
-    node: ast.Module | ast.ClassDef | ast.FunctionDef = parsed(path)
-    for part in name.split("::"):
-        inside = {n.name: n for n in node.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
-        assert part in inside, f"{Path(path).name} has no {part}"
-        node = inside[part]
-    collected = counted(request.session)[f"{path}::{name}"]
+def test_every_test_that_promises_name_exists_with_its_cases(request):
     chosen = request.config.getoption("keyword") or any("::" in argument for argument in request.config.args)
-    if collected and not chosen:  # a run of that file, or of all
-        assert collected >= int(cases)
+    for path, name, cases in NAMED:
+        node: ast.Module | ast.ClassDef | ast.FunctionDef = parsed(path)
+        for part in name.split("::"):
+            inside = {n.name: n for n in node.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
+            assert part in inside, f"{Path(path).name} has no {part}"
+            node = inside[part]
+        collected = counted(request.session)[f"{path}::{name}"]
+        if collected and not chosen:  # a run of that file, or of all
+            assert collected >= int(cases), f"{path}::{name}"
 
 
 @pytest.mark.parametrize("processes", [0, 1])

@@ -172,16 +172,16 @@ class TestTorch:
     def test_finite_differences(self, name, ties):
         from torch.autograd import gradcheck, gradgradcheck
 
-        for shape in ((6, 6), (2, 5, 5), (1, 1)):
+        for shape in ((5, 5), (2, 3, 3), (1, 1)):
             A = self.tensor(weights(name, shape))
             assert gradcheck(lambda A: closure(A, name, ties=ties), A)
             if name in SUMMING:
-                assert gradgradcheck(lambda A: closure(A, name, ties=ties), A)
-        for left, right in (((4, 7), (7, 5)), ((2, 4, 7), (7, 5)), ((7,), (2, 7, 3)), ((4, 7), (7,))):
+                assert gradgradcheck(lambda A: closure(A, name, ties=ties), A, fast_mode=True)
+        for left, right in (((3, 5), (5, 4)), ((2, 2, 4), (4, 3)), ((4,), (2, 4, 3)), ((2, 4), (4,))):
             A, B = self.tensor(weights(name, left, 1)), self.tensor(weights(name, right, 2))
             assert gradcheck(lambda A, B: matmul(A, B, name, ties=ties), (A, B))
             if name in SUMMING:
-                assert gradgradcheck(lambda A, B: matmul(A, B, name, ties=ties), (A, B))
+                assert gradgradcheck(lambda A, B: matmul(A, B, name, ties=ties), (A, B), fast_mode=True)
 
     @pytest.mark.parametrize("scale", [1.0, 300.0])
     def test_logarithms_of_any_size_and_no_edges(self, scale):
@@ -199,7 +199,7 @@ class TestTorch:
         assert gradcheck(distances, w, eps=1e-7, atol=1e-4)
         assert gradgradcheck(distances, w, eps=1e-8, atol=1e-2 * scale)
 
-    @pytest.mark.parametrize("name", SELECTING + SUMMING)
+    @pytest.mark.parametrize("name", ["min_plus", "max_times", *SUMMING])
     def test_compiled_is_the_same(self, name):
         import torch
 

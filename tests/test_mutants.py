@@ -7,7 +7,8 @@ import sys
 from collections import Counter
 
 import pytest
-from mutants import ROOT, Mutant, campaign, table
+from conftest import COLLECTED
+from mutants import ROOT, Mutant, campaign, read, table
 
 AREAS = table()
 
@@ -27,8 +28,9 @@ def test_each_edit_applies_to_the_sources(area):
 
 
 def test_the_tests_of_the_table_are_there(request):
-    """What this run has collected, as a test or as one of its cases; of the others pytest is asked."""
-    here = {name for item in request.session.items for name in (item.nodeid, item.nodeid.partition("[")[0])}
+    """What this run has collected, as a file, a test or one of its cases; of the others pytest is asked."""
+    collected = request.config.stash[COLLECTED]
+    here = {name for node in collected for name in (node, node.partition("[")[0], node.partition("::")[0])}
     tests = sorted({m.test for mutants in AREAS.values() for m in mutants} - here)
     if not tests:
         return
@@ -42,6 +44,17 @@ def test_there_are_many_of_all_areas():
     assert [name for name, count in Counter(m.name for m in every).items() if count > 1] == []
     assert sum(not m.equivalent for m in every) >= 80
     assert min(map(len, AREAS.values())) >= 10
+
+
+def test_edits_are_read_as_they_stand():
+    text = "Of halves.\n\n## a.py\nfirst (2): It ends.\n  tests/test_a.py::test_a\n-     x\n-\n+\n+     y\n"
+    more = "last-one: It is the same.\n  tests/test_a.py\n  equivalent: No test can.\n- gone\n"
+    first = Mutant("first", "a.py", "    x\n", "\n    y", "tests/test_a.py::test_a", "It ends.", nth=2)
+    last = Mutant("last-one", "a.py", "gone", "", "tests/test_a.py", "It is the same.", equivalent="No test can.")
+    assert read(text + more) == [first, last]
+    for damaged in (more.replace("tests/", ""), more.replace("- gone", "+ gone"), more.replace(": It", " It")):
+        with pytest.raises(ValueError, match=r"a mutant of a\.py is required, got \['last-one"):
+            read(text + damaged)
 
 
 def test_a_campaign_tells_what_is_noticed(tmp_path):

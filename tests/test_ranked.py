@@ -300,7 +300,7 @@ def test_ctrl_c_is_heard_and_the_search_goes_on():
     r = shortest_paths(nx.grid_2d_graph(30, 30))
     paths = r.k_paths((0, 0), (29, 29))
     assert len(next(paths)) == 59
-    for work in (lambda: r.k_distances((0, 0), (29, 29), 10**7), lambda: r.k_paths([((0, 0), (29, 29))] * 9, 10**6)):
+    for work in (lambda: r.k_distances((0, 0), (29, 29), 10**6), lambda: r.k_paths([((0, 0), (29, 29))] * 9, 10**5)):
         timer = threading.Timer(0.5, _thread.interrupt_main)
         began = time.monotonic()
         timer.start()

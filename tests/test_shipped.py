@@ -41,20 +41,6 @@ def machine_code():
     return module
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: line.lstrip("&").partition("(")[0])
-def test_the_list_names_kernels_as_they_are(machine_code, line):
-    """Each has so many arguments, and records in arrays are those of its file."""
-    name, _, signature = line.lstrip("&").partition("(")
-    place, _, function = name.rpartition(".")
-    module = importlib.import_module(f"semiring.kernels.cpu.{place}")
-    wanted = eval(f"({signature}", machine_code._SPELLING)
-    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    assert len(inspect.signature(getattr(module, function).py_func).parameters) == len(wanted)
-    records = [from_dtype(value) for value in vars(module).values() if isinstance(value, np.dtype) and value.names]
-    records += [from_dtype(vertex_of(dtype)) for dtype in ("int32", "float32", "float64")]
-    assert all(t.dtype in records for t in wanted if isinstance(getattr(t, "dtype", None), Record))
-
-
 # Levels
 
 
@@ -233,15 +219,18 @@ def test_code_never_runs_without_the_features_of_its_level(machine_code, shipped
 # The list
 
 
-def test_the_list_names_kernels(machine_code):
-    """Each line is a kernel and types that it takes; none needs more than what is installed to be read."""
+def test_the_list_names_kernels_as_they_are(machine_code):
+    """Each line once: a kernel and as many types; records in arrays are those of its file."""
     seen = set()
     for line in LINES:
         name, _, types = line.lstrip("&").partition("(")
-        module, _, function = name.rpartition(".")
-        kernel = getattr(importlib.import_module(f"semiring.kernels.cpu.{module}"), function)
+        place, _, function = name.rpartition(".")
+        module = importlib.import_module(f"semiring.kernels.cpu.{place}")
         signature = eval(f"({types}", machine_code._SPELLING)
-        assert len(signature) == len(kernel.py_func.__code__.co_varnames[: kernel.py_func.__code__.co_argcount]), line
+        assert len(signature) == len(inspect.signature(getattr(module, function).py_func).parameters), line
+        records = [from_dtype(value) for value in vars(module).values() if isinstance(value, np.dtype) and value.names]
+        records += [from_dtype(vertex_of(dtype)) for dtype in ("int32", "float32", "float64")]
+        assert all(t.dtype in records for t in signature if isinstance(getattr(t, "dtype", None), Record)), line
         seen.add((name, str(signature)))
     assert len(seen) == len(LINES)
 
@@ -329,10 +318,15 @@ MASKED = re.compile(r"^\t(?:vp?maskmov\w+\t%[^(\n]*\(.*|v(?!p?scatter)\w+\t%[^(\
         ),
     ],
 )
-def test_no_full_vector_is_stored_under_a_mask(machine_code, tmp_path, level, processor, chosen):
+def test_no_full_vector_is_stored_under_a_mask(machine_code, request, tmp_path, level, processor, chosen):
     """Of the better of two vectors LLVM stores only what changed, which takes 12 cycles on AMD's Zen 2 and 3."""
-    env = machine_code.settings(level) | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    assembly = python(ASSEMBLY, processor, *filter(chosen.search, LINES), env=env)
+    env, lines = machine_code.settings(level), [*filter(chosen.search, LINES)]
+    made_of = compiling._sources() + (ROOT / ".ci" / "machine_code.py").read_bytes() + repr((env, lines)).encode()
+    kept = getattr(request.config, "cache", None)  # 6 s of compilation, for the next run too
+    file = (kept.mkdir("assembly") if kept else tmp_path) / f"{processor}-{sha256(made_of).hexdigest()[:24]}.s"
+    if not file.exists():
+        file.write_text(python(ASSEMBLY, processor, *lines, env=env | {"NUMBA_CACHE_DIR": str(tmp_path)}))
+    assembly = file.read_text()
     assert len(re.findall(r"\tv\w+\s+%[yz]mm\d+, \S*\(", assembly)) > 30
     assert not MASKED.findall(assembly)
 
@@ -350,9 +344,7 @@ def test_code_of_lower_levels_gives_the_same_bits(machine_code, request, tmp_pat
 
     if not features.LEVELS[level] < features.features():
         pytest.skip(f"this processor is no more than {level}")
-    kept = getattr(
-        request.config, "cache", None
-    )  # 2 to 7 s of compilation, by the script that compiles; for the next run too
+    kept = getattr(request.config, "cache", None)  # 2 to 7 s of compilation, for the next run too
     script = sha256((ROOT / ".ci" / "machine_code.py").read_bytes()).hexdigest()[:12]
     built = Path(kept.mkdir("shipped")) / script if kept else tmp_path / "shipped"
     env = machine_code.settings(level) | {"NUMBA_CACHE_DIR": str(tmp_path / "parts")}

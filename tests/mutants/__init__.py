@@ -3,19 +3,32 @@
     python -m tests.mutants                     # all of them
     python -m tests.mutants --only checkpoint   # those whose area or name has this in it
 
-A module here is an area, with a list `MUTANTS`; it is found by being there. A mutant is drawn by the classic operators:
-a bound off by one, a comparison turned, an argument swapped, a statement or a check dropped, least for greatest. It is
-not drawn because a test is there; where none notices it, the test is what is missing.
+A file `*.edits` here is an area; it is found by being there. After a line that says what it is about come the files
+that are edited, and the mutants of each, as a patch shows them:
+
+    ## semiring/a_file.py
+    name-of-the-mutant: What it breaks, in a sentence.
+      tests/test_x.py::test_that_must_notice
+    - the text that is replaced: it occurs once, or its number follows the name: name (2)
+    + what replaces it; several lines, or none
+
+A mutant is drawn by the classic operators: a bound off by one, a comparison turned, an argument swapped, a statement or
+a check dropped, least for greatest. It is not drawn because a test is there; where none notices it, the test is what is
+missing. Where none can, the line `  equivalent: why` follows its test.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 ROOT = Path(__file__).parents[2]
+#: A mutant in a file of edits.
+_RECORD = re.compile(
+    r"(?P<name>[\w-]+)(?: \((?P<nth>\d+)\))?: (?P<breaks>.+)\n  (?P<test>tests/.+)\n"
+    r"(?:  equivalent: (?P<equivalent>.+)\n)?(?P<old>(?:-.*\n)+)(?P<new>(?:\+.*\n)*)\n*"
+)
 #: Of those that can be noticed, how many must be.
 LEAST = 0.95
 
@@ -71,8 +84,27 @@ class Mutant:
         return text[:start] + self.new + text[start + len(self.old) :]
 
 
+def read(text: str) -> list[Mutant]:
+    """The mutants of an area, by the text of its file.
+
+    Raises
+    ------
+    ValueError
+        If a part of the text is no mutant.
+    """
+    found, (_, *files) = [], re.split(r"^## ", text, flags=re.MULTILINE)
+    for file, _, rest in (part.partition("\n") for part in files):
+        while rest:
+            if not (record := _RECORD.match(rest)):
+                raise ValueError(f"a mutant of {file} is required, got {rest.splitlines()[:3]}.")
+            name, nth, breaks, test, equivalent, *sides = record.groups(default="")
+            old, new = ("\n".join(line[2:] for line in side.splitlines()) for side in sides)
+            found.append(Mutant(name, file, old, new, test, breaks, int(nth or 0), equivalent))
+            rest = rest[record.end() :]
+    return found
+
+
 def table() -> dict[str, list[Mutant]]:
     """The mutants of each area."""
-    areas = sorted(module.name for module in iter_modules(__path__))
-    modules = {area: import_module(f"{__name__}.{area}") for area in areas if area not in ("__main__", "campaign")}
-    return {area: module.MUTANTS for area, module in modules.items()}
+    files = sorted(Path(__file__).parent.glob("*.edits"))
+    return {file.stem: read(file.read_text(encoding="utf-8")) for file in files}
