@@ -32,6 +32,7 @@ from apsp.io.inputs import as_graph, write
 from apsp.io.reading.positions import read_positions
 from apsp.road import schedules
 from apsp.road.warming import SORTS
+from semiring import load
 from semiring.kernels.backend import cuda_available
 
 ROOT = Path(__file__).parents[1]
@@ -208,6 +209,7 @@ def test_a_semiring_of_ones_own_from_a_file(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     (tmp_path / "g.csv").write_text("from,to,weight\na,b,0.5\nb,c,0.25\n")
     mine, graph = f"{tmp_path}/mine.py:fuzzy", tmp_path / "g.csv"
+    assert load(Path(mine)).name == "fuzzy"
     text = good("-q", "solve", graph, "--semiring", mine, "--from", "a", "--to", "c")
     assert text == "distance 0.25\npath a -> b -> c\n"
     graph.write_text("from,to,weight\na,b,0.5\nb,c,0\n")
