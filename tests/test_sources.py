@@ -151,7 +151,7 @@ class TestPipes:
         os.close(end)
 
     def test_a_stream_without_end_is_refused(self, monkeypatch):
-        monkeypatch.setattr("semiring.host.memory.available", lambda device: 1 << 23)
+        monkeypatch.setattr("apsp.io.reading.files.available", lambda device: 1 << 23)
         with pytest.raises(MemoryNeeded, match=r"^/dev/zero: .* half of the free memory, 4 MiB"):
             read("/dev/zero")
 
@@ -312,7 +312,8 @@ class TestMemory:
         path.write_bytes(zipped(matrix=npy_header((1448, 1448), more=zeros)))
         (tmp_path / "a.snap.gz").write_bytes(gzip.compress(b"# " + zeros))
         assert read(path).n == 1448
-        monkeypatch.setattr("semiring.host.memory.available", lambda device: 1 << 22)
+        for module in ("semiring.host.memory", "apsp.io.reading.files"):
+            monkeypatch.setattr(f"{module}.available", lambda device: 1 << 22)
         for name in ("a.npz", "a.snap.gz"):
             with pytest.raises(MemoryNeeded, match=name):
                 read(tmp_path / name)

@@ -104,6 +104,8 @@ def bind(
         known = _options(module)
         foreign = ", ".join(name for name in options if name not in known)
         if foreign:
-            raise DeviceError(f"{foreign} must be left out: the {device} backend takes {', '.join(known)}.")
+            raise DeviceError(
+                f"options: those of the {device} backend are {', '.join(known)}, got {foreign}. Leave it out."
+            )
     backend: Backend = module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)
     return backend
