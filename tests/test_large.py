@@ -126,13 +126,18 @@ def test_a_small_matrix_streams_in_few_tiles(tmp_path, n):
     np.testing.assert_array_equal(store[:], floyd_warshall(A))
 
 
-def test_a_plan_tells_what_streams(matrix):
+def test_a_plan_tells_what_streams(matrix, monkeypatch):
     told = str(plan(matrix, memory=LITTLE))
     assert "1.9 MiB pass through" in told
     assert "1.5 MiB in 3 rounds" in told
     assert "it fits into 1.0 GiB" in str(plan(matrix, memory="1GiB"))
+    monkeypatch.setattr("apsp.road.road.available", lambda device: 64 << 30)
     told = str(plan(131072, dtype="float32", memory="16GiB"))
     assert "64.0 GiB pass through" in told
+    monkeypatch.setattr("apsp.road.road.available", lambda device: 9 << 30)
+    with pytest.raises(MemoryNeeded, match=r"got 9.0 GiB free .* say less than memory='16.0 GiB'"):
+        plan(131072, dtype="float32", memory="16GiB")
+    assert "64.0 GiB pass through" in str(plan(131072, dtype="float32", memory="8GiB"))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
@@ -454,7 +459,7 @@ def test_a_result_within_limits_answers_from_its_store(tmp_path, monkeypatch):
         shortest_paths(graph, sources=[1], memory="1GiB")
 
 
-def test_the_command_goes_on_and_writes_a_store(tmp_path):
+def test_the_command_goes_on_and_writes_a_store(tmp_path, monkeypatch):
     (tmp_path / "g.txt").write_text("a b 4\nb c 7\n")
     command = ["solve", str(tmp_path / "g.txt"), "--checkpoint", str(tmp_path / "ck"), "--memory", "1GiB"]
     for _ in range(2):
@@ -464,6 +469,7 @@ def test_the_command_goes_on_and_writes_a_store(tmp_path):
     assert Result.load(tmp_path / "t").distance("a", "c") == 11
     done = CliRunner().invoke(main, ["solve", str(tmp_path / "g.txt"), "--memory", "plenty"])
     assert done.exit_code == 2
+    monkeypatch.setattr("apsp.road.road.available", lambda device: 64 << 30)
     done = CliRunner().invoke(main, ["plan", "131072", "--memory", "16GiB", "--dtype", "float32"])
     assert "rounds" in done.output
 

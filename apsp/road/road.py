@@ -335,14 +335,16 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Offer]:
 def _too_large(offers: list[Offer]) -> MemoryNeeded:
     device, wants = offers[0].device, offers[0].question.wants
     limit = getattr(wants.limits, "memory", None)
-    free = available(device) if limit is None else limit
+    free = min(x for x in (available(device), limit, math.inf) if x is not None)
     needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in [o.estimate for o in offers])
     way = "Ask for some rows, sources=[…]: Dijkstra's algorithm then takes no more than those."
-    if limit is not None:
+    if free == limit:
         dense = "" if wants.engine == "auto" else ", or take engine='dense', which streams through less"
         way = f"Give more memory=, or leave it out{dense}."
+    elif limit is not None:
+        way = f"Free memory, or say less than memory={came(shown(limit))}."
     return MemoryNeeded(
-        f"{wants.where}: the memory of an engine must fit on {device}, got {shown(free or 0)} free and a graph "
+        f"{wants.where}: the memory of an engine must fit on {device}, got {shown(free)} free and a graph "
         f"for which it is {needs}. {way}"
     )
 
