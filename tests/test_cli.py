@@ -22,6 +22,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 from processes import PATIENCE, finish, python, start, wait_for
 
+import semiring
 from apsp.answers.result import shortest_paths
 from apsp.doors import cli
 from apsp.doors.cli import exit_codes
@@ -208,6 +209,7 @@ def test_a_semiring_of_ones_own_from_a_file(tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     (tmp_path / "g.csv").write_text("from,to,weight\na,b,0.5\nb,c,0.25\n")
     mine, graph = f"{tmp_path}/mine.py:fuzzy", tmp_path / "g.csv"
+    assert semiring.load(Path(mine)).name == "fuzzy"
     text = good("-q", "solve", graph, "--semiring", mine, "--from", "a", "--to", "c")
     assert text == "distance 0.25\npath a -> b -> c\n"
     graph.write_text("from,to,weight\na,b,0.5\nb,c,0\n")

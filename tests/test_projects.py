@@ -116,6 +116,18 @@ def test_wrong_tasks_are_refused_in_words():
     assert critical_path({"walls": 1, "plans": 2}, {"walls": "plans"}).path == ["plans", "walls"]
 
 
+def test_records_as_json_has_them():
+    rows = [
+        {"name": task, "days": days} | ({"after": AFTER[task]} if task in AFTER else {}) for task, days in HOUSE.items()
+    ]
+    assert critical_path(rows) == critical_path(HOUSE, AFTER)
+    assert critical_path([{"task": "a", "hours": 3}, {"task": "b", "hours": 4}], {"b": "a"}).length == 7
+    with pytest.raises(DTypeError, match="one column of a table of tasks must be the duration"):
+        critical_path([{"task": "a", "cost": 1, "after": ""}])
+    with pytest.raises(DTypeError, match="must be a mapping"):
+        critical_path([{"task": "a", "hours": 3}, ("b", 3)])
+
+
 def test_tables_as_planners_have_them():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     pytest.importorskip("narwhals")

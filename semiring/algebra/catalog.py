@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib.util
 import math
+import os
 import sys
 from dataclasses import replace
 from functools import cache
@@ -247,12 +248,12 @@ def recorded_as(semiring: Semiring) -> str:
     return semiring.name if known is None or known == semiring else f"{semiring.name} (another)"
 
 
-def load(place: str) -> Semiring:
+def load(place: str | os.PathLike[str]) -> Semiring:
     """Semiring declared in a Python file, which is run.
 
     Parameters
     ----------
-    place : str
+    place : str or path
         "path/to/file.py:name", or the path alone if the file declares a single semiring.
 
     Raises
@@ -276,7 +277,7 @@ def load(place: str) -> Semiring:
     >>> semiring.load("examples/own_semiring.py:colours").name  # doctest: +SKIP
     'colours'
     """
-    path, name = _split(place)
+    path, name = _split(os.fspath(place))
     if not path.is_file():
         raise FileNotFoundError(errno.ENOENT, f"a Python file with a semiring is needed, for {came(place)}", str(path))
     found = _semirings_of(path)

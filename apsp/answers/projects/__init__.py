@@ -168,9 +168,9 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
         of the answer). `{"walls": 5}`; a Series indexed by task; or a two-column table (pandas, Polars, PyArrow).
 
         Or with dependencies: tuples (task, duration, predecessors), a mapping {task: (duration, predecessors)}, or a
-        table with columns task, duration and predecessors, or similar (an error lists the names). Predecessors are a
-        list of tasks, one task, none (None, NaN or ""), or a text, "walls, roof". As in Microsoft Project, a column ID
-        beside Name is what they refer to, and durations may be texts in one unit, "5 days".
+        table or records with columns task, duration and predecessors, or similar (an error lists the names).
+        Predecessors are a list of tasks, one task, none (None, NaN or ""), or a text, "walls, roof". As in Microsoft
+        Project, a column ID beside Name is what they refer to, and durations may be texts in one unit, "5 days".
 
         Predecessors finish before the task starts (FS), or by a relation behind the name: "walls SS+2" is 2 or more
         after walls starts; also FF and SF, with a lag or lead in the unit of the durations (SS+2d beside timedeltas).

@@ -75,8 +75,8 @@ def project_of(durations: Any, dependencies: Any) -> Project:
 
 def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], list[Any] | None, list[Any] | None]:
     """Tasks, durations, dependencies unless separate, and ids beside names."""
-    if is_table(source):
-        columns = columns_of(source)
+    columns = _table_of(source)
+    if columns is not None:
         if separate or len(columns) == 2:
             return *two_columns(columns, "durations", "task, duration"), None, None
         return _named(columns)
@@ -97,6 +97,15 @@ def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], 
         raise DTypeError(_wanted(f"got {came(odd)}" + (" with dependencies=" if separate else "")))
     dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
     return [row[0] for row in rows], [row[1] for row in rows], dependencies, None
+
+
+def _table_of(source: Any) -> dict[Any, list[Any]] | None:
+    """The columns of a table, or of a list of records; None of anything else."""
+    if is_table(source):
+        return columns_of(source)
+    if isinstance(source, list) and source and all(isinstance(row, Mapping) for row in source):
+        return {name: [row.get(name) for row in source] for name in dict.fromkeys(chain(*source))}
+    return None
 
 
 def _wanted(got: str) -> str:
