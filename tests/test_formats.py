@@ -1398,7 +1398,7 @@ def test_positions_that_are_none_are_format_errors(tmp_path, name, content, prob
 
 def test_names_of_several_lines_have_positions(tmp_path):
     (tmp_path / "a.csv").write_text('name,x,y\n"C\nD",1,2\nB,3,4\nB,3,4\n')
-    np.testing.assert_array_equal(read_positions(tmp_path / "a.csv", NAMES), [[np.nan] * 2, [3, 4], [1, 2]])
+    np.testing.assert_array_equal(read_positions(tmp_path / "a.csv", NAMES)[0], [[np.nan] * 2, [3, 4], [1, 2]])
 
 
 def test_a_position_of_a_text_that_two_vertices_are_written_as_is_refused(tmp_path):
