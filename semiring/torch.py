@@ -452,9 +452,8 @@ def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring
 
     both, down, right (B, m + 1, n + 1): factor of each of these steps into (i, j).
     """
-    times: Function
-    total: Function
-    times, total = partial(einsum, "bi,bi->bi", semiring=s), partial(sum_, semiring=s, axis=0)
+    times: Function = partial(einsum, "bi,bi->bi", semiring=s)
+    total: Function = partial(sum_, semiring=s, axis=0)
     with suppress(AlgebraError):  # no derivatives
         library = Tensors(s, "one", None)
         times, total = library.times, partial(library.total, axes=(0,))

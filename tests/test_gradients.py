@@ -209,7 +209,8 @@ class TestTorch:
         A, B = (self.tensor(weights(name, (5, 5), seed)) for seed in (0, 1))
 
         def loss(A, B):
-            return (matmul(closure(A, name), B, name) ** 2).sum()
+            D = closure(A, name, schedule="blocked", block=2, threads=1)
+            return (matmul(D, B, name, threads=1) ** 2).sum() + semiring.sum(A, name, axis=(0, -1))
 
         found = torch.autograd.grad(torch.compile(loss, fullgraph=True, backend="aot_eager")(A, B), (A, B))
         for x, y in zip(found, torch.autograd.grad(loss(A, B), (A, B)), strict=True):

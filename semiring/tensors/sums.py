@@ -6,7 +6,7 @@ An einsum is planned and executed in contraction.py, by products of matrices and
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -240,7 +240,8 @@ def sum(
     """
     A = with_axes(A, where="sum")
     ndim = A.ndim
-    axes = [_axis(k, ndim, "sum") for k in (range(ndim) if axis is None else axis if np.iterable(axis) else (axis,))]
+    given = range(ndim) if axis is None else axis if isinstance(axis, Iterable) else (axis,)
+    axes = [_axis(k, ndim, "sum") for k in given]
     if len({*axes}) < len(axes):
         raise ShapeError(f"sum: axes must be different ones, got {axis!r}.")
     letters = string.ascii_letters[:ndim]
