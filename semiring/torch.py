@@ -6,6 +6,8 @@ float16 and bfloat16 give float32.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 try:
@@ -17,10 +19,13 @@ except ModuleNotFoundError as error:
 
 from .algebra.catalog import get
 from .algebra.records import Semiring
-from .host.errors import DomainError, ShapeError
+from .host.errors import AlgebraError, DomainError, ShapeError
+from .host.spelling import Named
+from .host.types import Function
 from .tensors.gradients.sequences import checked, ends_of, outside
 from .tensors.gradients.tensors import Tensors, chain, traced
 from .tensors.sums import einsum
+from .tensors.sums import sum as sum_
 
 
 def associative_scan(A: Tensor, semiring: str | Semiring = "log_plus", *, reverse: bool = False) -> Tensor:
@@ -358,7 +363,8 @@ def dtw(
     lengths : pair of integer tensors, shape (B,), optional
         Lengths of the sequences, at least 1.
     semiring : str or Semiring
-        (min, +); "log_plus" with −costs / temperature is soft DTW (Cuturi and Blondel 2017).
+        (min, +); "log_plus" with −costs / temperature is soft DTW (Cuturi and Blondel 2017), "min_max" the discrete
+        Fréchet distance.
 
     Returns
     -------
@@ -367,7 +373,8 @@ def dtw(
     Raises
     ------
     ShapeError, AlgebraError
-        If costs are not 3-D, m or n is 0, or lengths are beyond these; if the semiring has no derivatives.
+        If costs are not 3-D, m or n is 0, or lengths are beyond these; if costs require gradients and the semiring has
+        no derivatives.
 
     See Also
     --------
@@ -390,7 +397,8 @@ def dtw(
     s, costs = get(semiring), costs.to(torch.promote_types(costs.dtype, least))
     ends = ends_of(lengths, costs, 1, "dtw")
     inner = torch.nn.functional.pad(costs, (1, 0, 1, 0), value=s.zero)
-    return _wavefront(inner, inner, inner, ends, s)
+    with Named("dtw", "einsum"):
+        return _wavefront(inner, inner, inner, ends, s)
 
 
 def edit_distance(
@@ -444,7 +452,11 @@ def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring
 
     both, down, right (B, m + 1, n + 1): factor of each of these steps into (i, j).
     """
-    library = Tensors(s, "one", None)
+    times: Function = partial(einsum, "bi,bi->bi", semiring=s)
+    total: Function = partial(sum_, semiring=s, axis=0)
+    with suppress(AlgebraError):  # no derivatives
+        library = Tensors(s, "one", None)
+        times, total = library.times, partial(library.total, axes=(0,))
     count, m, n = both.shape
     i = torch.arange(m, device=both.device)
     empty = both.new_full((count, m), s.zero)
@@ -456,8 +468,8 @@ def _wavefront(both: Tensor, down: Tensor, right: Tensor, ends: Any, s: Semiring
         b, v, h = (X[:, i, (d - i).clamp(0, n - 1)] for X in (both, down, right))
         above = torch.cat((empty[:, :1], last[:, :-1]), 1)
         corner = torch.cat((empty[:, :1], before[:, :-1]), 1)
-        terms = [library.times(*pair) for pair in ((corner, b), (above, v), (last, h))]
-        before, last = last, torch.where(inside, library.total(torch.stack(terms), (0,)), s.zero)
+        terms = [times(*pair) for pair in ((corner, b), (above, v), (last, h))]
+        before, last = last, torch.where(inside, total(torch.stack(terms)), s.zero)
         diagonals.append(last)
     at, rows = ends[0] + ends[1], torch.arange(count, device=both.device)
     return torch.stack(diagonals, 1)[rows, at, ends[0]]

@@ -542,6 +542,18 @@ def test_command(tmp_path):
         ["A", "C", "11", "1200", "2"],
         ["C", "A", "inf", "inf", "inf"],
     ]
+    for name in ("r.npz", "r.tiles/"):
+        kept = str(tmp_path / name)
+        assert CliRunner().invoke(main, [*command, "--output", kept]).exit_code == 0
+        assert Result.load(kept).distance("A", "C", of="metres") == 1200
+    assert (
+        CliRunner().invoke(main, [*command, "--output", str(tmp_path / "r"), "--output-format", "npz"]).exit_code == 0
+    )
+    assert Result.load(tmp_path / "r").distance("A", "C", of="metres") == 1200
+    for more in ([], ["--output", str(tmp_path / "r.csv")]):
+        said = CliRunner().invoke(main, [*command, *more])
+        assert said.exit_code == 2
+        assert "an --output that apsp query" in said.output
     one, several = [*command[1:], "--from", "A", "--to", "C"], [*command[1:], "--paths", str(tmp_path / "pairs.txt")]
     told = json.loads(CliRunner().invoke(main, ["--json", *one]).output)
     assert (told["distance"], told["metres"], told["edges"], told["n"]) == (11, 1200, 2, 3)  # not all edges

@@ -1098,7 +1098,7 @@ def test_a_route_is_drawn_on_coordinates_of_any_format(roads, tmp_path):
     (tmp_path / "roads.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": points}))
     expected = np.array(list(at.values()), float)
     for name in ("roads.co", "roads.csv", "roads.geojson"):
-        np.testing.assert_array_equal(read_positions(tmp_path / name, as_graph(roads).labels), expected)
+        np.testing.assert_array_equal(read_positions(tmp_path / name, as_graph(roads).labels)[0], expected)
     drawn = ("--plot", tmp_path / "route.png", "--positions", tmp_path / "roads.co")
     good("solve", roads, "--from", 5, "--to", 3000, *drawn)
     assert (tmp_path / "route.png").read_bytes().startswith(b"\x89PNG")

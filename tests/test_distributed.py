@@ -331,6 +331,8 @@ def test_what_cannot_be_is_refused_in_every_rank(monkeypatch):
     for count in (0, "2"):
         with pytest.raises(DeviceError, match=f"world: threads must be a positive integer, got {count!r}"):
             world(ranks=2, threads=count)
+        with pytest.raises(DeviceError, match=f"world: threads must be a positive integer, got {count!r}"):
+            world(mpi=True, threads=count)
 
 
 @pytest.fixture(scope="module")

@@ -332,10 +332,17 @@ def test_sum_prod_and_outer():
         np.testing.assert_array_equal(semiring.prod(A, "min_plus", axis=axis), A.sum(axis=axis))
         np.testing.assert_array_equal(semiring.prod(A, "plus_times", axis=axis), A.prod(axis=axis))
     assert semiring.prod(np.ones((2, 0)), "plus_times").tolist() == [1, 1]
+    for axis in ((0, 0), (0, -3)):  # of NumPy too
+        with pytest.raises(ValueError, match="duplicate"):
+            A.sum(axis=axis)
+        with pytest.raises(ShapeError, match="sum: axes must be different ones"):
+            semiring.sum(A, axis=axis)
     assert semiring.sum(np.ones((2, 0)), "min_plus", axis=1).tolist() == [INF, INF]
     np.testing.assert_array_equal(semiring.outer(A[0], A[1], "plus_times"), A[0][:, :, None] * A[1][:, None])
     with pytest.raises(ShapeError, match="sum: axis must be one of the array's, 3 in all, got 3"):
         semiring.sum(A, axis=3)
+    with pytest.raises(ShapeError, match=r"sum: axis must be one of the array's, 3 in all, got array\(1\)"):
+        semiring.sum(A, axis=np.array(1))
     with pytest.raises(ShapeError, match="prod: axis must be one of the array's, 3 in all, got True"):
         semiring.prod(A, axis=True)
     with pytest.raises(ShapeError, match=r"outer: both operands must be vectors, or arrays of them, got 3"):

@@ -622,6 +622,10 @@ def test_demand_as_it_comes():
         ([("A", "C", ())], DomainError, r"numbers, got \[\(\)\]"),
         ([("A", "C", [1, 2]), ("A", "B", 3)], DomainError, r"numbers, got \[\[1, 2\], 3\]"),
         ([("A", "C", 1j)], DomainError, "numbers"),
+        ([("A", "C", "5"), ("B", "C", 2)], DomainError, r"numbers, got \['5', 2\]"),  # as of weights
+        ({("A", "C"): b"5"}, DomainError, "numbers, got"),
+        (np.full((3, 3), "5"), DomainError, "numbers, got <U1"),
+        (np.full((3, 3), "5", object), DomainError, "numbers, got object"),
     ):
         with pytest.raises(error, match=words):
             r.flows(wrong)

@@ -532,6 +532,18 @@ class TestThroughNetworkX:
         text = "\ufeff" + "\r\n".join(nx.generate_gml(nx.DiGraph([("Liege", "b")]))).replace("Liege", "Liège")
         assert list(read(io.BytesIO(text.encode())).labels) == ["Liège", "b"]
 
+    def test_parallel_edges_of_gml_that_does_not_name_itself_a_multigraph(self, tmp_path):
+        """As igraph writes it."""
+        for directed, multigraph in [(x, y) for x in ("", "directed 1") for y in ("", "multigraph 1")]:
+            text = f'graph\n[ {directed} {multigraph} node [ id 0 label "a" ] node [ id 1 label "b" ]\n'
+            edges = ("0 target 1 weight 3", "0 target 1 weight 2", "1 target 0 weight 7")
+            text += "".join(f"edge [ source {edge} ]\n" for edge in edges) + "]"
+            g = read(put(tmp_path / "g.gml", text))
+            assert g.directed is bool(directed)
+            assert list(g.labels) == ["a", "b"]
+            assert g.edge_count == 3
+            assert shortest_paths(g).distances.tolist() == [[0, 2], [7 if directed else 2, 0]]
+
     def test_gml_without_labels(self, tmp_path):
         text = "graph [ directed 1 node [ id 7 ] node [ id 9 ] edge [ source 7 target 9 value 3 ] ]"
         graph = read(put(tmp_path / "g.gml", text))
@@ -1386,7 +1398,7 @@ def test_positions_that_are_none_are_format_errors(tmp_path, name, content, prob
 
 def test_names_of_several_lines_have_positions(tmp_path):
     (tmp_path / "a.csv").write_text('name,x,y\n"C\nD",1,2\nB,3,4\nB,3,4\n')
-    np.testing.assert_array_equal(read_positions(tmp_path / "a.csv", NAMES), [[np.nan] * 2, [3, 4], [1, 2]])
+    np.testing.assert_array_equal(read_positions(tmp_path / "a.csv", NAMES)[0], [[np.nan] * 2, [3, 4], [1, 2]])
 
 
 def test_a_position_of_a_text_that_two_vertices_are_written_as_is_refused(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from functools import partial
 from itertools import product
 
 import networkx as nx
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 from processes import ROOT
 
+import semiring
 from apsp import closure, predecessors
-from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, get, matmul
+from semiring import AlgebraError, DeviceError, DomainError, DTypeError, NegativeCycleError, get, matmul
 from semiring.kernels.cpu.routes import gradients as kernels
 from semiring.tensors import gradients
 
@@ -207,13 +209,27 @@ class TestTorch:
         A, B = (self.tensor(weights(name, (5, 5), seed)) for seed in (0, 1))
 
         def loss(A, B):
-            return (matmul(closure(A, name), B, name) ** 2).sum()
+            D = closure(A, name, schedule="blocked", block=2, threads=1)
+            return (matmul(D, B, name, threads=1) ** 2).sum() + semiring.sum(A, name, axis=(0, -1))
 
         found = torch.autograd.grad(torch.compile(loss, fullgraph=True, backend="aot_eager")(A, B), (A, B))
         for x, y in zip(found, torch.autograd.grad(loss(A, B), (A, B)), strict=True):
             assert torch.equal(x, y)
         plain = torch.compile(lambda A: closure(A, "max_min") + 1, fullgraph=True, backend="aot_eager")
         assert torch.equal(plain(A.detach()), closure(A.detach(), "max_min") + 1)
+
+    def test_wrong_options_are_refused_by_the_function_that_was_called(self):
+        A = self.tensor(np.ones((3, 3)))
+        for wrong in ({"block": "a"}, {"block": 2.5}, {"block": 0}, {"schedule": 5}, {"schedule": "x"}):
+            with pytest.raises(ValueError, match=f"^{next(iter(wrong))} must be .* got "):
+                closure(A, **wrong)
+        assert closure(A, block=np.int64(2), schedule="blocked").requires_grad
+        calls = {"closure": closure, "matmul": partial(matmul, A), "einsum": partial(semiring.einsum, "ij->i")}
+        calls |= {"sum": semiring.sum, "prod": semiring.prod, "outer": partial(semiring.outer, A)}
+        for name, call in calls.items():
+            for threads in (0, "2"):
+                with pytest.raises(DeviceError, match=f"^{name}: threads must be a positive integer, got {threads!r}"):
+                    call(A, threads=threads)
 
     def test_no_path_no_gradient(self):
         import torch

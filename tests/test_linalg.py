@@ -257,7 +257,27 @@ def test_an_error_of_threads_names_the_function(threads):
         matmul(A, A, witness=True, threads=threads)
 
 
+def test_errors_name_the_function_that_was_called():
+    A, wrong, huge = np.eye(2), np.array([np.nan, 0]), np.zeros((3, 1, 2))
+    calls = {
+        "matvec": [lambda: matvec(A, wrong), lambda: matvec([A] * 2, huge[:, 0]), lambda: matvec(A, [0, 1j])],
+        "sum": [lambda: semiring.sum(wrong), lambda: semiring.sum(A, ties="two"), lambda: semiring.sum(A, threads=0)],
+        "outer": [lambda: semiring.outer(wrong, A), lambda: semiring.outer(np.zeros((2, 2)), huge[:, 0])],
+        "prod": [lambda: semiring.prod(wrong), lambda: semiring.prod(np.zeros(9), threads=0)],
+        "einsum": [lambda: semiring.einsum("i->", wrong)],
+    }
+    for name, failing in calls.items():
+        for call in failing:
+            with pytest.raises((ValueError, TypeError, DeviceError), match=f"^{name}: "):
+                call()
+
+
 def test_threads_are_checked_though_no_product_asks_for_them():
+    sparse = sp.csr_array(np.eye(2))
+    with pytest.raises(DeviceError, match="einsum: threads must be a positive integer, got 0"):
+        semiring.einsum("ij->ji", sparse, threads=0)
+    with pytest.raises(DeviceError, match="matmul: threads must be a positive integer, got 0"):
+        matmul(sparse, sparse, threads=0)
     for A in (np.eye(2), sp.csr_array(np.eye(2))):
         for k in (0, 1, 2):
             with pytest.raises(DeviceError, match="threads must be a positive integer, got 0"):

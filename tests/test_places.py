@@ -269,6 +269,15 @@ class TestGeoJSON:
         path = tmp_path / "roads.geojson"
         path.write_text(json.dumps(found | {"crs": system}))
         assert read(path).planar is planar
+        point = {"id": "a", "geometry": {"type": "Point", "coordinates": [3, 4]}}
+        placed = {"type": "FeatureCollection", "features": [point], "crs": system}
+        (tmp_path / "points.geojson").write_text(json.dumps(placed))
+        g = as_graph(EDGES, places=tmp_path / "points.geojson")
+        assert g.planar is planar
+        assert g.places[0].tolist() == [3, 4]
+        (tmp_path / "points.geojson").write_text(json.dumps(placed | {"crs": "EPSG:32632"}))
+        with pytest.raises(FormatError, match="must be GeoJSON"):
+            as_graph(EDGES, places=tmp_path / "points.geojson")
         path.write_text(json.dumps(found | {"crs": "EPSG:32632"}))
         with pytest.raises(FormatError, match="must be GeoJSON"):
             read(path)

@@ -80,7 +80,11 @@ def test_one_that_may_not_fit_is_closed_as_before(found):
     assert np.array_equal(closure(A.copy(), null_value=None, overwrite=True), expected(A, "min_plus"))
     with pytest.raises(DomainError, match="every distance must fit int16"):  # in place there is no wider dtype
         closure(B.copy(), null_value=None, overwrite=True)
-    assert [p.certain for p in found] == [False, False, True, False, False]  # B again, in a wider dtype
+    C = np.full((5, 5), np.iinfo(np.int16).max, np.int16)  # lengths that wrap were taken for those of a cycle
+    C[[0, 0, 0, 1, 2, 2, 3, 4], [1, 2, 4, 0, 1, 3, 1, 2]] = 1517, 462, 4961, 11151, 22807, 5281, 15778, -4879
+    with pytest.raises(DomainError, match="every distance must fit int16"):
+        closure(C, null_value=None, overwrite=True)
+    assert [p.certain for p in found] == [False, False, True, False, False, False]  # B again, in a wider dtype
     assert expected(A, "min_plus")[0, 5] == 31000
     A[4, 5], A[6, 5] = -24000, 9000  # now ℓ′ itself is too long
     assert np.array_equal(closure(A, null_value=None), expected(A, "min_plus"))

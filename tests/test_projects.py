@@ -353,6 +353,16 @@ def test_milliseconds_are_no_minutes():
         critical_path([("A", "5 ms", None), ("B", "3 m", "A")])
 
 
+def test_relations_in_lower_case_where_no_task_has_that_name():
+    durations = {"A": 3, "B": 2, "3": 4, "A ss": 7}
+    for text, start in (("A ss+1", 1), ("A Ff", 1), ("3fs-1", 3), ("3ss", 0), ("A ss", 7), ("A ss, 3 sS+2", 7)):
+        assert critical_path(durations, {"B": text}).earliest["B"] == start, text
+    with pytest.raises(VertexError, match=r"got 'B ss' after it"):
+        critical_path({"A": 3, "B": 2}, [("A", "B ss")])
+    with pytest.raises(VertexError, match="got a dependency on 'Glass'"):
+        critical_path({"A": 3}, {"A": "Glass"})
+
+
 def test_a_relation_behind_the_task_that_waits_is_refused():
     for dependencies in ({"B SS+1": ["A"]}, [("A", "B SS")]):
         with pytest.raises(VertexError, match=r"must follow the task before, as 'A SS\+1', got 'B SS.*' after it"):

@@ -19,7 +19,7 @@ from apsp.road import schedules
 from semiring import Op, Semiring, get
 from semiring.algebra import dtypes
 from semiring.dense.routes import hops, of_rows, walks
-from semiring.host.errors import AlgebraError, DomainError, DTypeError, ShapeError
+from semiring.host.errors import AlgebraError, DeviceError, DomainError, DTypeError, ShapeError
 
 INF = math.inf
 NONE = -9999
@@ -321,6 +321,13 @@ class TestTheRule:
             D = closure(A, schedule=schedule, block=16)
             for threads in (1, 2, 5):
                 np.testing.assert_array_equal(predecessors(A, D, threads=threads), first)
+
+    def test_refuses_threads_that_are_none(self):
+        for count, (name, call) in itertools.product(
+            (0, "2"), (("predecessors", predecessors), ("next_hops", next_hops))
+        ):
+            with pytest.raises(DeviceError, match=f"{name}: threads must be a positive integer, got {count!r}"):
+                call(np.zeros((2, 2)), np.zeros((2, 2)), threads=count, null_value=None)
 
     @pytest.mark.parametrize("name", ["uniform", "geometric", "tiny and large", "negative fractions"])
     def test_gives_floats_the_same_bits_for_any_number_of_threads(self, name):

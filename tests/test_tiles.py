@@ -278,6 +278,10 @@ def test_no_entry_is_put_that_its_dtype_cannot_hold(store):
     ("dtype", "entry", "error", "words"),
     [
         ("float32", 1e300, DomainError, "must be numbers of float32, got 1e\\+300"),
+        ("float64", 2**53 + 1, DomainError, "must be numbers of float64, got 9007199254740993"),
+        ("float64", -(2**53) - 1, DomainError, "must be numbers of float64, got -9007199254740993"),
+        ("float64", 2**63 - 1, DomainError, "must be numbers of float64, got 9223372036854775807"),
+        ("float64", np.uint64(2**64 - 1), DomainError, "must be numbers of float64, got 18446744073709551615"),
         ("bool", 2.0, DomainError, "must be truth values of bool, got 2.0"),
         ("bool", np.nan, DomainError, "must be truth values of bool, got nan"),
         ("float64", 1j, DTypeError, "numbers that float64 holds, got complex128"),
@@ -297,6 +301,13 @@ def test_what_would_become_another_number_is_refused(tmp_path, dtype, entry, err
             store.write(0, 0, entries)
     store.put(np.array([[1, 0]]))
     assert store[:].tolist() == [[1, 0]]
+
+
+def test_integers_that_floats_hold_are_put(tmp_path):
+    for entry in (2**53, 2**53 + 2, -(2**63), np.uint64(2**63)):
+        store = TileStore.create(tmp_path / "tiles", (1, 2), "float64")
+        store.put(np.array([[entry, entry]]))
+        assert int(store[0, 1]) == int(entry)
 
 
 def test_what_is_read_into_must_be_of_its_shape_and_dtype(store):

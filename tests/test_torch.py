@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402 (skipped above where it is missing)
 
 import semiring  # noqa: E402
-from semiring import DomainError, DTypeError, ShapeError  # noqa: E402
+from semiring import AlgebraError, DomainError, DTypeError, ShapeError  # noqa: E402
 from semiring import torch as chains  # noqa: E402
 from semiring.tensors.gradients.tensors import chain, step_by_step  # noqa: E402
 
@@ -222,6 +222,15 @@ def test_edit_distances_and_warping_agree_with_loops():
                 at = (5, 4) if until is None else (int(ends[0][k]), int(ends[1][k]))
                 assert found[k].item() == pytest.approx(D[at], rel=1e-12)
         assert gradcheck(lambda c, name=name: chains.dtw(c, lengths=ends, semiring=name), [costs])
+    frechet = chains.dtw(costs.detach(), lengths=ends, semiring="min_max")  # the discrete Fréchet distance
+    for k in range(3):
+        D = costs[k].detach().numpy().copy()
+        for i, j in np.ndindex(D.shape):
+            came = [D[x, y] for x, y in ((i - 1, j - 1), (i - 1, j), (i, j - 1)) if min(x, y) >= 0]
+            D[i, j] = max(D[i, j], min(came, default=0))
+        assert frechet[k] == D[int(ends[0][k]) - 1, int(ends[1][k]) - 1]
+    with pytest.raises(AlgebraError, match=r"^dtw: derivatives are defined .* min_max. Pass A.detach\(\)"):
+        chains.dtw(costs, semiring="min_max")
     with pytest.raises(ShapeError, match="dtw: costs must be"):
         chains.dtw(torch.ones(2, 0, 3))
 

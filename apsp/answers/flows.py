@@ -223,9 +223,11 @@ def _numbers(trips: Any) -> tuple[Array, Array]:
     """Trips as floats, and the indices of non-zero rows, on the device of an array."""
     xp = module(trips) if is_plain(trips) else np
     try:
-        if getattr(trips, "dtype", np.dtype(float)).kind == "c":  # would be cut to real parts
+        given = trips if is_plain(trips) else np.asarray(trips)
+        texts = given.dtype.kind == "O" and any(isinstance(x, (str, bytes)) for x in given.flat)
+        if texts or given.dtype.kind in "cSU":  # complex ones would be cut to real parts
             raise TypeError
-        found = xp.ascontiguousarray(trips, np.float64)
+        found = xp.ascontiguousarray(given, np.float64)
         if isinstance(trips, list) and found.ndim > 1:  # lists of numbers
             raise TypeError
     except (TypeError, ValueError):

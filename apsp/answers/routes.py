@@ -20,7 +20,7 @@ from semiring.host.errors import DomainError, ShapeError
 from semiring.host.memory import require
 from semiring.host.signals import load
 from semiring.host.types import Algebra, Array, Edges, Fields
-from semiring.kernels.backend import bind, device_of
+from semiring.kernels.backend import bind, device_of, threads_of
 
 from ..io.graph import Graph
 from ..io.graph.nulls import Nulls, refuse_ambiguous, without_nulls
@@ -360,7 +360,8 @@ def of_closure(A: Array, D: Array, s: Semiring, threads: int | None, *, mirrored
     """The predecessors of a matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
-    options: Fields = {"threads": threads} if threads and device == "cpu" else {}
+    threads = threads_of(threads, "next_hops" if mirrored else "predecessors")
+    options: Fields = {"threads": threads} if device == "cpu" else {}
     with on_device(D):
         P = module(D).empty(D.shape, "int32")
         bind(s, D.dtype, device=device, **options).predecessors(P, A, D, mirrored)

@@ -145,6 +145,12 @@ class Plan:
         return f"; {shown(self.host_bytes)} on the host" if self.host_bytes else ""
 
 
+def require_block(block: int | None) -> None:
+    """ValueError for a block that is no integer of at least 1, nor left out."""
+    if block is not None and not (hasattr(block, "__index__") and block >= 1):
+        raise ValueError(f"block must be an integer of at least 1, got {came(block)}.")
+
+
 @lru_cache(256, typed=True)
 def make_plan(
     n: int, semiring: Semiring, ops: Backend, *, schedule: str = "auto", block: int | None = None,
@@ -158,8 +164,7 @@ def make_plan(
     """
     if not 0 <= n <= _LARGEST:
         raise ShapeError(f"plan: the number of vertices must lie in 0 … {_LARGEST}, got {n}.")
-    if block is not None and not (hasattr(block, "__index__") and block >= 1):
-        raise ValueError(f"block must be an integer of at least 1, got {came(block)}.")
+    require_block(block)
     chosen = block or ops.pivot
     chosen = -(-chosen // ops.grain) * ops.grain
     if schedule == "auto":

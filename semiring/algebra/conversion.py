@@ -159,7 +159,7 @@ def _converted(
     elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
         if target.itemsize == source.itemsize == 8:
-            wrong, hint = _rounded(array, out, ~top & ~bottom), "Convert them first if they may be rounded."
+            wrong, hint = rounded(array, out, ~top & ~bottom), "Convert them first if they may be rounded."
             _refuse(array, wrong, origin, f"{where}: {record.name} must hold every integer exactly", hint)
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
@@ -182,14 +182,14 @@ def _ends(source: np.dtype, xp: ModuleType, array: Array) -> tuple[Scalar, Scala
     return top, bottom
 
 
-def _rounded(integers: Array, floats: Array, finite: Array) -> Array:
+def rounded(integers: Array, floats: Array, finite: Array) -> Array:
     """Mask of finite 64-bit integers changed by conversion to float64."""
-    rounded = finite & ((floats >= _EXACT) | (floats <= -_EXACT))
-    index = rounded.nonzero()  # few, as a rule
+    wrong = finite & ((floats >= _EXACT) | (floats <= -_EXACT))
+    index = wrong.nonzero()  # few, as a rule
     back = floats[index]
     inside = back < 2.0 ** (63 if integers.dtype.kind == "i" else 64)  # others cannot be converted back
-    rounded[index] = ~inside | ((back * inside).astype(integers.dtype.newbyteorder("=")) != integers[index])
-    return rounded
+    wrong[index] = ~inside | ((back * inside).astype(integers.dtype.newbyteorder("=")) != integers[index])
+    return wrong
 
 
 def _refuse(

@@ -17,7 +17,7 @@ from ..host import memory
 from ..host.arrays import in_kind_of, output_of, require_square, take_in, with_axes
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
-from ..host.spelling import came
+from ..host.spelling import Named, came
 from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
 from ..kernels.backend import device_of, threads_of
 from ..sparse.csr.matrix import is_sparse
@@ -150,6 +150,8 @@ def matmul(
     array([[0, 0],
            [1, 1]], dtype=int32)
     """
+    if threads is not None:
+        threads_of(threads, "matmul")
     given = out is not None or dtype is not None or device is not None or threads is not None or mask is not None
     if not (given or accumulate or complement or witness) and ties == "one":
         product = small.multiplied(A, B, semiring)
@@ -181,8 +183,6 @@ def matmul(
         others = {"out": out, "accumulate": accumulate, "dtype": dtype, "device": device}
         return differentiable(A, B, semiring, ties, threads, **others)
     s = get(semiring)
-    if threads is not None:
-        threads_of(threads, "matmul")
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
     if witness and out is not None and not (isinstance(out, tuple) and len(out) == 2):
@@ -274,7 +274,7 @@ def matvec(
     kind = in_kind_of(a, b, where="matvec")
     output = kind if out is None else output_of(out, kind, where="matvec")
     many = b.array.ndim > 1  # a batch of columns, each its own product
-    with on_device(a.array):
+    with Named("matvec", "matmul"), on_device(a.array):
         columns = b.array[..., None] if many else b.array
         shape = product_shape(a.array, columns)[: -1 if many else None]
         if out is not None and output.array.shape != shape:
@@ -346,7 +346,7 @@ def power(
         threads_of(threads, "power")  # A¹ asks for none
     if taken is None:
         return sparse_power(A, int(k), s, dtype, device, threads)
-    with on_device(taken.array):
+    with Named("power", "matmul"), on_device(taken.array):
         array = conform(taken.array, s, dtype, where="power")
         survey(array, s, where="power")
         own, wide = array.dtype, holding([array], s, where="power", times=int(k))

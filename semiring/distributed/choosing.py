@@ -49,6 +49,8 @@ def world(
         )
     if device is not None and not mpi:
         raise ValueError(f"world: device= is of mpi=True, got device={came(device)}. Say gpus= for GPUs, or ranks=.")
+    if threads is not None:
+        threads_of(threads, "world")
     shape = Grid.parse(grid) if isinstance(grid, str) else grid
     if mpi:
         from .processes import Processes
@@ -60,8 +62,8 @@ def world(
     shape = shape or Grid.of(count)
     if shape.size != count:
         raise ValueError(f"world: a grid of {count} ranks is required, got {shape}.")
-    if devices is None:
-        threads = threads_of(threads, "world") // (count if threads is None else 1) or 1
+    if devices is None and threads is None:
+        threads = threads_of(None, "world") // count or 1
     return Threads(shape, devices, threads)
 
 

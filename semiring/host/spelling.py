@@ -52,3 +52,17 @@ def did_you_mean(came: object, known: Iterable[str]) -> str:
     found = (get_close_matches(word, names) for word in dict.fromkeys((text, text.casefold())))
     close = next(filter(None, found), [])
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+class Named:
+    """Context in which an error of `inner`, the operation by which `name` is computed, names that instead."""
+
+    def __init__(self, name: str, inner: str) -> None:
+        self.name, self.inner = name, f"{inner}:"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and error.args and str(error.args[0]).startswith(self.inner):
+            error.args = (f"{self.name}:{error.args[0].removeprefix(self.inner)}", *error.args[1:])

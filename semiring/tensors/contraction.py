@@ -23,7 +23,7 @@ from ..host.arrays import check_out
 from ..host.devices import module, to_device
 from ..host.errors import SemiringError, ShapeError
 from ..host.types import Array, DType, Matrix
-from ..kernels.backend import device_of, threads_of
+from ..kernels.backend import device_of
 from .elementwise import Arrays, by_blas
 
 #: Advice where an einsum does not fit.
@@ -300,8 +300,6 @@ def evaluated(
     if out is not None:
         check_out(out, plan.shape, arrays[0].dtype, where="einsum")
     home, place = device_of(arrays[0]), device_of(arrays[0], device)
-    if threads is not None:
-        threads_of(threads, "einsum")  # no step may ask for them
     memory.require(plan.bytes, place, where="einsum", hint=HINT)
     # Over (+, ×) NaN or ∞ in an operand leads to one in the result, which is looked at instead.
     later = plan.of_products and by_blas(s, arrays[0]) and s.domain == EVERY and SCALARS[arrays[0].dtype].floating

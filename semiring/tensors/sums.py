@@ -6,7 +6,7 @@ An einsum is planned and executed in contraction.py, by products of matrices and
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -18,7 +18,9 @@ from ..dense.product import common
 from ..host.arrays import in_kind_of, output_of, take_in, with_axes
 from ..host.devices import module, on_device
 from ..host.errors import ShapeError
+from ..host.spelling import Named
 from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Matrix, Sums, Ties, Values
+from ..kernels.backend import threads_of
 from ..sparse.csr.matrix import is_sparse
 from .contraction import Contraction, evaluated, planned
 from .gradients import TIES, asked_by, ties_error
@@ -105,6 +107,8 @@ def einsum(
     >>> semiring.einsum("ij->j", [[0, 5], [2, 0]], semiring="max_plus")
     array([2, 5])
     """
+    if threads is not None:
+        threads_of(threads, "einsum")  # no step may ask for them
     if library := asked_by(*operands):
         if library == "torch":
             from .gradients.tensors import einsum as differentiable
@@ -236,10 +240,15 @@ def sum(
     """
     A = with_axes(A, where="sum")
     ndim = A.ndim
-    axes = {_axis(k, ndim, "sum") for k in (range(ndim) if axis is None else axis if np.iterable(axis) else (axis,))}
+    several = isinstance(axis, Iterable) and getattr(axis, "ndim", 1)
+    given: Any = axis if several else range(ndim) if axis is None else (axis,)
+    axes = [_axis(k, ndim, "sum") for k in given]
+    if len({*axes}) < len(axes):
+        raise ShapeError(f"sum: axes must be different ones, got {axis!r}.")
     letters = string.ascii_letters[:ndim]
     kept = "".join(x for k, x in enumerate(letters) if k not in axes)
-    return einsum(f"{letters}->{kept}", A, semiring=semiring, dtype=dtype, threads=threads, ties=ties)
+    with Named("sum", "einsum"):
+        return einsum(f"{letters}->{kept}", A, semiring=semiring, dtype=dtype, threads=threads, ties=ties)
 
 
 def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: int | None = None) -> Matrix:
@@ -295,7 +304,8 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
         return X[(*(slice(None),) * axis, slice(start, stop, step))]
 
     def times(X: Matrix, Y: Matrix) -> Matrix:
-        return einsum(f"{letters},{letters}->{letters}", X, Y, semiring=s, threads=threads)
+        with Named("prod", "einsum"):
+            return einsum(f"{letters},{letters}->{letters}", X, Y, semiring=s, threads=threads)
 
     if not X.shape[axis]:
         taken = take_in(X.detach() if hasattr(X, "detach") else X, where="prod")
@@ -309,7 +319,8 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
             rest = cut(X, n - 1, n) if rest is None else times(cut(X, n - 1, n), rest)
         X = times(cut(X, 0, n - 1, 2), cut(X, 1, n, 2))
     X = X if rest is None else times(X, rest)
-    return einsum(f"{letters}->{kept}", X, semiring=s, threads=threads)
+    with Named("prod", "einsum"):
+        return einsum(f"{letters}->{kept}", X, semiring=s, threads=threads)
 
 
 def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | None = None) -> Matrix:
@@ -350,7 +361,8 @@ def outer(x: Array, y: Array, semiring: Algebra = "min_plus", *, threads: int | 
     for operand in (x, y):
         if not with_axes(operand, where="outer").ndim:
             raise ShapeError(f"outer: both operands must be vectors, or arrays of them, got {operand!r}. Pass [x].")
-    return einsum("...i,...j->...ij", x, y, semiring=semiring, threads=threads)
+    with Named("outer", "einsum"):
+        return einsum("...i,...j->...ij", x, y, semiring=semiring, threads=threads)
 
 
 def _sizes(shape: Values) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ _COLUMNS = {
 #: Columns of ids, to which predecessors may refer beside a column of names.
 _IDS = ("id", "task id", "activity id")
 #: A predecessor with relation and lag, as in Microsoft Project: 3FS, "A SS+2", "3FF-1 day".
-_RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*))?")
+_RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*))?", re.I)
 #: A duration as text, "5 days?", and units by their first letters.
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\??")
 _UNITS = {"mo": "month", "ms": "ms", "mil": "ms", "w": "W", "d": "D", "h": "h", "m": "m", "s": "s"}
@@ -203,7 +203,7 @@ class _Tasks:
         if match is None:
             return self.labels.position(task), "FS", 0
         name, relation, sign, lag, unit = match.groups()
-        return self.related(name.strip())[0], relation, self._lag(task, sign, lag, unit) if lag else 0
+        return self.related(name.strip())[0], relation.upper(), self._lag(task, sign, lag, unit) if lag else 0
 
     def _find(self, task: Any) -> int | None:
         """The task of an id or a name; as text too, for that is what files hold."""

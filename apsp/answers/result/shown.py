@@ -159,7 +159,7 @@ class Shown(Distances):
         >>> from apsp import shortest_paths
         >>> shortest_paths([("A", "B", 4)]).plot(save="distances.png")  # doctest: +SKIP
         """
-        placed = self.graph.places if positions is None else places_of(positions, self.graph.labels)
+        placed = self.graph.places if positions is None else places_of(positions, self.graph.labels)[0]
         if placed is None and not (values is None and edge is None):
             raise ValueError(
                 "plot: values colour vertices and edges on their coordinates, got no positions. Pass positions= too."

@@ -104,7 +104,7 @@ def positions(path: Path | None, graph: Graph) -> dict[Label, tuple[float, float
         return None
     from ...io.reading.positions import read_positions
 
-    coordinates = read_positions(path, graph.labels).tolist()
+    coordinates = read_positions(path, graph.labels)[0].tolist()
     return {label: (x, y) for label, (x, y) in zip(graph.labels, coordinates, strict=True) if x == x}
 
 

@@ -152,12 +152,10 @@ def solve(
     distances from or to it; with --table, --sources or --targets, of those vertices).
     """
     from ...answers.result import shortest_paths
-    from ...io.saving import save_matrix, suffix_of, suffixes
+    from ...io.saving import save_matrix, store_of, suffix_of, suffixes
 
     answers.require_one(reduction, nearest, pairs, (source, target))
     require_dtype(options["semiring"], options["dtype"])
-    if options["along"] is not None and pairs is None and None in (source, target):
-        raise click.UsageError("solve: --along is told with --from and --to, or with --paths. Give them too.")
     if steps:
         _print_steps(file, options, plot)
         return
@@ -167,6 +165,12 @@ def solve(
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
     files = Written.of(options)
     output, tables = files.place, files.tables
+    kept = output is not None and getattr(store_of(output), "load", None) is not None
+    if options["along"] is not None and pairs is None and None in (source, target) and not kept:
+        raise click.UsageError(
+            "solve: --along is told with --from and --to, or with --paths, and kept by an --output that apsp query "
+            "reads, such as .npz. Give one of them too."
+        )
     if verify or tables:
         which = "--verify" if verify else "--predecessors" if "predecessors" in tables else "--next-hops"
         refuse_given(("table", "sources", "targets", "limit"), f"{which} goes with the distances between all vertices")

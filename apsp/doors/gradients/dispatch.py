@@ -6,9 +6,12 @@ from typing import Any
 
 from semiring.algebra.records import Semiring
 from semiring.host.types import Array
+from semiring.kernels.backend import threads_of
 from semiring.tensors.gradients import asked_by
 
 from ...io.reading.options import BY_RULE, NullValue
+from ...road import schedules
+from ...road.plans import require_block
 
 
 def is_differentiated(A: Array) -> bool:
@@ -26,6 +29,11 @@ def differentiable(
             "closure: steps=True must have a matrix without gradients, got a tensor that requires them. Pass "
             "A.detach(), or jax.lax.stop_gradient(A) outside of transformations."
         )
+    require_block(block)
+    if not isinstance(schedule, str):  # of names the operator's work begins with that
+        schedules.get(schedule)
+    if threads is not None:
+        threads_of(threads, "closure")
     if asked_by(A) == "torch":
         from .tensors import closure
     else:

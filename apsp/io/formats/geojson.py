@@ -10,6 +10,7 @@ from typing import Any
 from semiring.host.spelling import came
 
 from ..graph import Graph
+from ..places.geojson import system_of
 from ..reading.files import Source
 from ..reading.lines import Ends, from_lines
 from ..reading.options import ANYHOW, Reading
@@ -25,7 +26,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """The lines of a FeatureCollection, by `from_lines`, in the system that its `crs` names; points are refused."""
     try:
         found = json.loads(source.lines, parse_float=held)
-        features, system = found["features"], (found.get("crs") or {}).get("properties", {}).get("name")
+        features, system = found["features"], system_of(found)
         lines = [_ends(feature["geometry"]) for feature in features]
         properties = [feature.get("properties") or {} for feature in features]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:

@@ -94,7 +94,10 @@ def _gml(networkx: ModuleType, file: IO[bytes]) -> Any:
         if depth > _DEEPEST:  # would overflow NetworkX's stack
             raise ValueError(f"lists that nest more than {_DEEPEST} deep")
     labelled = re.search(rb"\blabel\s", data) is not None
-    lines = data.decode("utf-8-sig").split("\n")  # in UTF-8, as Gephi and igraph write: read_gml takes ASCII alone
+    text = data.decode("utf-8-sig")  # in UTF-8, as Gephi and igraph write: read_gml takes ASCII alone
+    if "multigraph" not in text:  # parallel edges are edges, as in other formats
+        text = re.sub(r"^([ \t]*graph\s*\[)", r"\1 multigraph 1 ", text, count=1, flags=re.MULTILINE)
+    lines = text.split("\n")
     try:
         return networkx.parse_gml(lines, label="label" if labelled else "id")
     except networkx.NetworkXError:

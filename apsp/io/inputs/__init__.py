@@ -182,14 +182,14 @@ def as_graph(
         _check(kind, reading)
     graph = kind.convert(source, reading)
     graph = _with_placed(graph, places) if kind.lists else graph
-    xy = None if places is None else places_of(places, graph.labels)
+    xy, crs = (None, None) if places is None else places_of(places, graph.labels)
     return graph.having(
         directed=directed,
         weighted=reading.weight is not None,
         nulls=reading.nulls,
         name=name,
         places=xy,
-        crs=getattr(places, "crs", None),
+        crs=crs,
     )
 
 

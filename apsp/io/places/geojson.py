@@ -37,6 +37,12 @@ def dumps(features: Iterable[Feature]) -> bytes:
     return json.dumps({"type": "FeatureCollection", "features": list(features)}, allow_nan=False).encode()
 
 
+def system_of(found: Feature) -> str | None:
+    """The coordinate system that a FeatureCollection names, as GeoPandas and QGIS write it."""
+    name: str | None = (found.get("crs") or {}).get("properties", {}).get("name")
+    return name
+
+
 def require_places(xy: np.ndarray) -> None:
     """DomainError unless coordinates are longitude and latitude."""
     require_degrees(xy, where="GeoJSON", way_out="It knows no other: transform them, and give graph.having(places=…).")

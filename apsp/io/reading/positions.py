@@ -19,30 +19,35 @@ import numpy as np
 
 from semiring.host.errors import FormatError, VertexError
 from semiring.host.spelling import came
-from semiring.host.types import Input, Label
+from semiring.host.types import Fields, Input, Label
 
 from ..labels import Labels
 from ..places import COLUMNS, as_places, chosen_columns
+from ..places.geojson import system_of
 from .files import Source, csv_rows
 from .options import SOURCES, TARGETS
 
 NAMES = COLUMNS["the vertex"]
 
 
-def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
-    """(x, y) of every vertex, shape (n, 2), NaN where the file has none; by suffix, before `.gz`.
+def read_positions(path: str | os.PathLike[str], labels: Labels) -> tuple[np.ndarray, str | None]:
+    """(x, y) of every vertex, shape (n, 2), NaN where the file has none, and its coordinate system.
 
-    Names match labels by their text; unknown names are ignored. FormatError for an unknown suffix, a malformed line, no
-    known vertex, or ambiguous names; OSError.
+    The format is that of the suffix before `.gz`. Names match labels by their text; unknown names are ignored.
+    FormatError for an unknown suffix, a malformed line, no known vertex, or ambiguous names; OSError.
     """
     source = Source(path, holds="positions of vertices")
     suffix = os.path.splitext(str(path).lower().removesuffix(".gz"))[1]
-    readers = {".co": _dimacs, ".geojson": _geojson, ".json": _geojson, ".csv": _columns}
-    if suffix not in readers:
-        raise source.error(f"positions must be in a file {', '.join(readers)}, got the suffix {came(suffix)}.")
+    known = (".co", ".geojson", ".json", ".csv")
+    if suffix not in known:
+        raise source.error(f"positions must be in a file {', '.join(known)}, got the suffix {came(suffix)}.")
     xy = np.full((len(labels), 2), np.nan)
-    found = 0
-    for name, x, y in readers[suffix](source):
+    found, crs = 0, None
+    if "json" in suffix:
+        places, crs = _geojson(source)
+    else:
+        places = _dimacs(source) if suffix == ".co" else _columns(source)
+    for name, x, y in places:
         k = labels.find_text(str(name))
         if k is not None:
             if k < 0:
@@ -55,14 +60,15 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
             found += 1
     if not found and len(labels):
         raise source.error("must give the position of a vertex, got none of the graph's labels.")
-    return xy
+    return xy, crs
 
 
-def places_of(source: Input, labels: Labels) -> np.ndarray:
-    """Coordinates of every vertex from a file, or anything for `as_places`."""
+def places_of(source: Input, labels: Labels) -> tuple[np.ndarray, Input]:
+    """Coordinates of every vertex from a file, or anything for `as_places`, and their system if it names one."""
+    crs = getattr(source, "crs", None)
     if isinstance(source, (str, os.PathLike)):
-        source = read_positions(source, labels)
-    return as_places(source, labels)
+        source, crs = read_positions(source, labels)
+    return as_places(source, labels), crs
 
 
 def _number(source: Source, text: Any, line: int | None, what: str = "a coordinate") -> float:
@@ -85,13 +91,17 @@ def _dimacs(source: Source) -> Iterator[tuple[Label, float, float]]:
         yield int(parts[1]), _number(source, parts[2], line), _number(source, parts[3], line)
 
 
-def _geojson(source: Source) -> Iterator[tuple[Label, float, float]]:
+def _geojson(source: Source) -> tuple[Iterator[tuple[Label, float, float]], str | None]:
     try:
         found = json.loads(source.lines)
-        features = found["features"] if found.get("type") == "FeatureCollection" else [found]
+        features, crs = found["features"] if found.get("type") == "FeatureCollection" else [found], system_of(found)
         points = [f for f in features if (f.get("geometry") or {}).get("type") == "Point"]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise source.error(f"must be GeoJSON, a FeatureCollection of points, got {came(error)}.") from error
+    return _of_points(source, points), crs
+
+
+def _of_points(source: Source, points: list[Fields]) -> Iterator[tuple[Label, float, float]]:
     for k, point in enumerate(points):
         properties = point.get("properties")
         properties = properties if isinstance(properties, dict) else {}

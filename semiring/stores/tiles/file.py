@@ -21,6 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ...algebra.conversion import rounded
 from ...host.arrays import refuse_masked
 from ...host.errors import DomainError, DTypeError, FormatError, TileError
 from ..files import writing
@@ -98,6 +99,8 @@ def converted(part: np.ndarray, dtype: np.dtype) -> np.ndarray:
         return tile
     exact = dtype.kind in "iub"
     wrong = tile != part if exact else np.isinf(tile) & np.isfinite(part)
+    if dtype == np.float64 and part.dtype.kind in "iu" and part.itemsize == 8:
+        wrong = rounded(part, tile, True)
     if wrong.any():
         named = "integers" if dtype.kind in "iu" else "truth values" if exact else "numbers"
         raise DomainError(
