@@ -145,6 +145,11 @@ class TestTables:
             graph = as_graph(table)
             assert graph.labels == ("a", "b", "c")
             np.testing.assert_array_equal(graph.dense, MATRIX)
+        assert as_graph(arrow.table(wide).to_batches()[0]) == as_graph(arrow.table(wide))
+        holes = pandas.DataFrame([[0, 3], [None, 0]], index=names[:2], columns=names[:2], dtype="Int64")
+        with pytest.raises(ShapeError, match=r"Say table\.astype\(float\)\.fillna\(float\('inf'\)\)"):
+            as_graph(holes)
+        assert as_graph(holes.astype(float).fillna(float("inf"))).dense.tolist() == [[0, 3], [INF, 0]]
         assert as_graph(pandas.DataFrame(MATRIX)).labels == range(3)
         np.testing.assert_array_equal(closure(pandas.DataFrame(MATRIX)), floyd_warshall(MATRIX))
         assert shortest_paths(polars.DataFrame(wide)).distance("a", "b") == 4
@@ -1235,8 +1240,9 @@ def test_the_names_of_an_xarray_are_those_of_the_vertices():
         assert r.distance("x", "y") == 4.5
     assert as_graph(Labelled(A)).labels == (0, 1)
     assert as_graph(Labelled(A, **{"from": [7, 9], "to": [7, 9]})).labels == (7, 9)
-    with pytest.raises(ShapeError, match=r"same names along both axes, got \['x', 'y'\] and \['y', 'x'\]"):
-        as_graph(Labelled(A, **{"from": names, "to": names[::-1]}))
+    for call in (as_graph, shortest_paths, closure):
+        with pytest.raises(ShapeError, match=r"same names along both axes, got \['x', 'y'\] and \['y', 'x'\]"):
+            call(Labelled(A, **{"from": names, "to": names[::-1]}))
     np.testing.assert_array_equal(closure(Labelled(A, **{"from": names}), null_value=None), A)
 
 
