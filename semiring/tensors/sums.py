@@ -292,7 +292,7 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
     kept = letters[:axis] + letters[axis + 1 :]
 
     def cut(X: Matrix, start: int, stop: int, step: int = 1) -> Matrix:
-        return X[(*(slice(None),) * axis, slice(start, stop, step))]
+        return X[(*(slice(None),) * axis, slice(start, stop, step), ...)]
 
     def times(X: Matrix, Y: Matrix) -> Matrix:
         return einsum(f"{letters},{letters}->{letters}", X, Y, semiring=s, threads=threads)
