@@ -612,6 +612,14 @@ class TestArrays:
         np.testing.assert_array_equal(numbers(X), A)
 
     @pytest.mark.parametrize("make", KINDS)
+    def test_also_within_limits(self, make, tmp_path):
+        X = make(random_matrix())
+        for limits in ({"memory": "1MiB"}, {"checkpoint": tmp_path / "state"}):
+            D = closure(X, **limits)
+            assert type(D) is type(X)
+            np.testing.assert_array_equal(np.asarray(D), floyd_warshall(random_matrix()))
+
+    @pytest.mark.parametrize("make", KINDS)
     def test_batches_booleans_and_nothing(self, make):
         A = random_matrix()
         both = np.asarray(closure(make(np.stack([A, A.T]))))
