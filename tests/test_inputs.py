@@ -673,7 +673,7 @@ class TestArrays:
     def test_what_torch_does_not_export(self):
         torch = pytest.importorskip("torch")
         for wrong, words in (
-            (torch.eye(2).to_sparse(), "coalesced"),
+            (torch.eye(2).to_sparse(), "coalesce"),
             (torch.ones(2, 2, device="meta"), "without numbers"),
             (torch.ones(2, 2, dtype=torch.complex64).conj(), "closure"),
             (torch.ones(2, 2, dtype=torch.complex64), "real"),
@@ -720,9 +720,23 @@ class TestArrays:
         torch = pytest.importorskip("torch")
         A = torch_tensor(random_matrix())
         np.testing.assert_array_equal(csgraph.floyd_warshall(A.bfloat16()), floyd_warshall(random_matrix()))
-        for wrong, words in ((A.requires_grad_(), r"A\.detach\(\)"), (torch.eye(2).to_sparse(), "coalesced")):
+        for wrong, words in ((A.requires_grad_(), r"A\.detach\(\)"), (torch.eye(2).to_sparse(), "coalesce")):
             with pytest.raises(DTypeError, match=f"floyd_warshall: .*{words}"):
                 csgraph.floyd_warshall(wrong)
+
+    @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+    @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+    def test_sparse_tensors_of_torch(self, layout):
+        torch = pytest.importorskip("torch")
+        A = getattr(torch.tensor([[0, 3.0, 0], [1, 0, 0], [0, 0, 0]]), layout)()
+        for call in (closure, shortest_paths, lambda A: matmul(A, A)):
+            with pytest.raises(
+                DTypeError, match=r"Say C = A\.to_sparse_coo\(\)\.coalesce\(\) and scipy\.sparse\.coo_array"
+            ):
+                call(A)
+        C = A.to_sparse_coo().coalesce()
+        way = sparse.coo_array((C.values(), C.indices()), C.shape)
+        assert shortest_paths(way).distances.tolist() == [[0, 3, INF], [1, 0, INF], [INF, INF, 0]]
 
     def test_torch_minus_is_no_plus(self):
         torch = pytest.importorskip("torch")

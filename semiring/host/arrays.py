@@ -305,7 +305,7 @@ def _not_exported(source: Array, error: Exception, where: str) -> DTypeError:
     if getattr(source, "requires_grad", False):
         way = "Pass A.detach(): gradients go through apsp.closure, semiring.matmul and einsum."
     elif "sparse" in str(getattr(source, "layout", "")):
-        way = "Pass (A.indices(), A.values()) of the coalesced tensor as a graph, or a dense one with inf for no edge."
+        way = "Say C = A.to_sparse_coo().coalesce() and scipy.sparse.coo_array((C.values(), C.indices()), C.shape)."
     elif "racer" in type(source).__name__:
         way = "Call this outside of jit and grad, which go through apsp.closure, semiring.matmul and einsum."
     elif str(getattr(source, "dtype", "")).rpartition(".")[2].startswith(("float8", "float4", "int4", "int2", "uint4")):
