@@ -13,7 +13,7 @@ import pytest
 from processes import ROOT
 
 from apsp import closure, predecessors
-from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, einsum, get, matmul
+from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, ShapeError, einsum, get, matmul
 from semiring.kernels.cpu.routes import gradients as kernels
 from semiring.tensors import gradients
 
@@ -336,6 +336,9 @@ class TestJax:
         A = jax.numpy.asarray(weights("min_plus", (3, 3)))
         with pytest.raises(AlgebraError, match="got max_min"):
             jax.grad(lambda A: closure(A, "max_min").sum())(A)
+        for wrong in (A[0], A[:2], A[None, None]):
+            with pytest.raises(ShapeError, match="closure: A must be square"):
+                jax.jit(closure)(wrong)
         with pytest.raises(ValueError, match="device must be left out"):
             jax.jit(lambda A: closure(A, device="cpu"))(A)
         np.testing.assert_array_equal(jax.jit(lambda A: closure(A, "max_min"))(A), closure(np.asarray(A), "max_min"))

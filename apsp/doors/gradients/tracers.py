@@ -16,6 +16,7 @@ from semiring.tensors.gradients import kind, paths_by_closure, require, sums_by_
 from semiring.tensors.gradients.tracers import along_paths, called, plain, softsums
 
 from ...answers.routes import of_closure
+from ...road.problem import require_matrices
 from . import closed
 
 
@@ -47,5 +48,6 @@ def closure(A: Array, semiring: str | Semiring, ties: str, *options: Any, **othe
     """`apsp.closure` of a traced array, with a gradient."""
     require(ties, others, "closure")
     s = get(semiring)
+    require_matrices(A.shape, "closure")
     (A,) = plain(A, semiring=s, where="closure")
     return _closure(A, s, ties, options)
