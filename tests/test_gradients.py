@@ -15,7 +15,17 @@ from processes import ROOT
 
 import semiring
 from apsp import closure, predecessors
-from semiring import AlgebraError, DeviceError, DomainError, DTypeError, NegativeCycleError, get, matmul
+from semiring import (
+    AlgebraError,
+    DeviceError,
+    DomainError,
+    DTypeError,
+    NegativeCycleError,
+    ShapeError,
+    einsum,
+    get,
+    matmul,
+)
 from semiring.kernels.cpu.routes import gradients as kernels
 from semiring.tensors import gradients
 
@@ -352,6 +362,46 @@ class TestJax:
         A = jax.numpy.asarray(weights("min_plus", (3, 3)))
         with pytest.raises(AlgebraError, match="got max_min"):
             jax.grad(lambda A: closure(A, "max_min").sum())(A)
+        for wrong in (A[0], A[:2], A[None, None]):
+            with pytest.raises(ShapeError, match="closure: A must be square"):
+                jax.jit(closure)(wrong)
         with pytest.raises(ValueError, match="device must be left out"):
             jax.jit(lambda A: closure(A, device="cpu"))(A)
         np.testing.assert_array_equal(jax.jit(lambda A: closure(A, "max_min"))(A), closure(np.asarray(A), "max_min"))
+        for call in (closure, lambda A: matmul(A, A), lambda A: einsum("ij,jk->ik", A, A)):
+            with pytest.raises(AlgebraError, match="second derivatives are defined over log_plus"):
+                jax.grad(lambda A, call=call: jax.grad(lambda A: (call(A) ** 2).sum())(A).sum())(A)
+
+    @pytest.mark.parametrize("name", ["min_plus", "log_plus"])
+    @pytest.mark.parametrize("ties", gradients.TIES)
+    def test_vmap(self, name, ties):
+        import jax
+
+        A = jax.numpy.asarray(weights(name, (2, 3, 4, 4)))
+
+        def loss(A):
+            return (matmul(closure(A, name, ties=ties), A, name, ties=ties) ** 2).sum()
+
+        twice = jax.vmap(jax.vmap(jax.value_and_grad(loss)))
+        for found in (twice(A), jax.jit(twice)(A)):
+            for i, j in np.ndindex(2, 3):
+                value, slope = jax.value_and_grad(loss)(A[i, j])
+                np.testing.assert_allclose(found[0][i, j], value, rtol=1e-12)
+                np.testing.assert_allclose(found[1][i, j], slope, rtol=1e-12)
+
+    @pytest.mark.parametrize("call", [closure, lambda A, s="min_plus": matmul(A, A, s)], ids=["closure", "matmul"])
+    def test_dtypes_are_known_before_numbers(self, call):
+        """Small integers are widened as outside of jit; what no semiring takes is refused while JAX traces."""
+        import jax
+
+        A = jax.numpy.asarray([[0, 3, 90], [70, 0, 40], [1, 2, 0]], "int8")
+        for dtype in ("int8", "uint8", "uint16", "uint32", "float16", "bfloat16"):
+            found, wanted = jax.jit(call)(A.astype(dtype)), call(A.astype(dtype))
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)
+        for wrong, name in ((A < 5, "min_plus"), (A.astype(float), "boolean"), (A.astype(complex), "min_plus")):
+            with pytest.raises(DTypeError, match="is defined on"):
+                jax.jit(lambda A, s=name: call(A, s))(wrong)
+        jax.config.update("jax_enable_x64", False)  # `double` restores it
+        with pytest.raises(DTypeError, match="jax_enable_x64"):
+            jax.jit(call)(A.astype("uint32"))

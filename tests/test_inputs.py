@@ -34,7 +34,7 @@ from apsp import (
     write,
 )
 from apsp.io.inputs import NAMES, is_array, kinds
-from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, power
+from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, power, prod
 from semiring.host.arrays import take_in
 from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
@@ -145,6 +145,11 @@ class TestTables:
             graph = as_graph(table)
             assert graph.labels == ("a", "b", "c")
             np.testing.assert_array_equal(graph.dense, MATRIX)
+        assert as_graph(arrow.table(wide).to_batches()[0]) == as_graph(arrow.table(wide))
+        holes = pandas.DataFrame([[0, 3], [None, 0]], index=names[:2], columns=names[:2], dtype="Int64")
+        with pytest.raises(ShapeError, match=r"Say table\.astype\(float\)\.fillna\(float\('inf'\)\)"):
+            as_graph(holes)
+        assert as_graph(holes.astype(float).fillna(float("inf"))).dense.tolist() == [[0, 3], [INF, 0]]
         assert as_graph(pandas.DataFrame(MATRIX)).labels == range(3)
         np.testing.assert_array_equal(closure(pandas.DataFrame(MATRIX)), floyd_warshall(MATRIX))
         assert shortest_paths(polars.DataFrame(wide)).distance("a", "b") == 4
@@ -607,6 +612,14 @@ class TestArrays:
         np.testing.assert_array_equal(numbers(X), A)
 
     @pytest.mark.parametrize("make", KINDS)
+    def test_also_within_limits(self, make, tmp_path):
+        X = make(random_matrix())
+        for limits in ({"memory": "1MiB"}, {"checkpoint": tmp_path / "state"}):
+            D = closure(X, **limits)
+            assert type(D) is type(X)
+            np.testing.assert_array_equal(np.asarray(D), floyd_warshall(random_matrix()))
+
+    @pytest.mark.parametrize("make", KINDS)
     def test_batches_booleans_and_nothing(self, make):
         A = random_matrix()
         both = np.asarray(closure(make(np.stack([A, A.T]))))
@@ -660,11 +673,11 @@ class TestArrays:
     def test_what_torch_does_not_export(self):
         torch = pytest.importorskip("torch")
         for wrong, words in (
-            (torch.eye(2).to_sparse(), "coalesced"),
-            (torch.ones(2, 2, device="meta"), "NumPy or CuPy"),
+            (torch.eye(2).to_sparse(), "coalesce"),
+            (torch.ones(2, 2, device="meta"), "without numbers"),
             (torch.ones(2, 2, dtype=torch.complex64).conj(), "closure"),
             (torch.ones(2, 2, dtype=torch.complex64), "real"),
-            (torch.ones(2, 2, dtype=torch.float8_e5m2), "NumPy or CuPy"),
+            (torch.ones(2, 2, dtype=torch.float8_e5m2), r"A\.float\(\)"),
         ):
             with pytest.raises(DTypeError, match=words):
                 closure(wrong)
@@ -672,6 +685,58 @@ class TestArrays:
                 as_graph(wrong)
         with pytest.raises(DTypeError, match=r"Graph.*A\.detach\(\)"):  # closure has gradients
             as_graph(torch.ones(2, 2, requires_grad=True))
+
+    def test_numbers_of_torch_that_cannot_be_read(self):
+        """NumPy reads uninitialised memory of a fake tensor, and loses the tangent of a dual one."""
+        torch = pytest.importorskip("torch")
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        with FakeTensorMode():
+            fake = torch.ones(2, 2)
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(torch.ones(2, 2), torch.ones(2, 2))
+            for X, words in ((fake, "without numbers"), (dual, r"tangent of forward mode\. Use torch\.autograd\.grad")):
+                for call in (
+                    closure,
+                    as_graph,
+                    csgraph.floyd_warshall,
+                    lambda X: power(X, 2),
+                    lambda X: matmul(X, X),
+                ):
+                    with pytest.raises(DTypeError, match=words):
+                        call(X)
+        assert closure(dual, null_value=None).tolist() == [[0, 1], [1, 0]]  # outside of its level it has no tangent
+
+    @pytest.mark.parametrize("call", [closure, lambda X: power(X, 2), lambda X: matmul(X, X)])
+    def test_torch_func_is_refused_with_a_way_out(self, call):
+        torch = pytest.importorskip("torch")
+        A = torch.tensor([[0.0, 2.0], [1.0, 0.0]])
+        for transformed in (torch.func.vmap(call), torch.func.grad(lambda X: call(X).sum())):
+            with pytest.raises(DTypeError, match=r"inside of torch\.func\. Instead of vmap pass a batch"):
+                transformed(torch.stack([A, A]) if transformed.__name__ != "<lambda>" else A)
+        assert torch.equal(torch.func.grad(lambda X: prod(X, axis=0).sum())(A), torch.ones(2, 2))
+
+    def test_scipys_functions_take_tensors(self):
+        torch = pytest.importorskip("torch")
+        A = torch_tensor(random_matrix())
+        np.testing.assert_array_equal(csgraph.floyd_warshall(A.bfloat16()), floyd_warshall(random_matrix()))
+        for wrong, words in ((A.requires_grad_(), r"A\.detach\(\)"), (torch.eye(2).to_sparse(), "coalesce")):
+            with pytest.raises(DTypeError, match=f"floyd_warshall: .*{words}"):
+                csgraph.floyd_warshall(wrong)
+
+    @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+    @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+    def test_sparse_tensors_of_torch(self, layout):
+        torch = pytest.importorskip("torch")
+        A = getattr(torch.tensor([[0, 3.0, 0], [1, 0, 0], [0, 0, 0]]), layout)()
+        for call in (closure, shortest_paths, lambda A: matmul(A, A)):
+            with pytest.raises(
+                DTypeError, match=r"Say C = A\.to_sparse_coo\(\)\.coalesce\(\) and scipy\.sparse\.coo_array"
+            ):
+                call(A)
+        C = A.to_sparse_coo().coalesce()
+        way = sparse.coo_array((C.values(), C.indices()), C.shape)
+        assert shortest_paths(way).distances.tolist() == [[0, 3, INF], [1, 0, INF], [INF, INF, 0]]
 
     def test_torch_minus_is_no_plus(self):
         torch = pytest.importorskip("torch")
@@ -686,6 +751,37 @@ class TestArrays:
             closure(jax_array(random_matrix()), dtype="float64")
         with pytest.raises(DTypeError, match="outside of jit"):
             jax.jit(lambda A: power(A, 2))(jax_array(random_matrix()))
+
+    def test_sparse_arrays_of_jax(self):
+        A = pytest.importorskip("jax.experimental.sparse").BCOO.fromdense(
+            jax_array(np.array([[0, 3, 0], [0, 0, 4], [1, 0, 0]], np.float32))
+        )
+        for call in (closure, as_graph, shortest_paths, lambda A: matmul(A, A)):
+            with pytest.raises(DTypeError, match=r"scipy\.sparse\.coo_array\(\(A\.data, A\.indices\.T\), A\.shape\)"):
+                call(A)
+        way = sparse.coo_array((A.data, A.indices.T), A.shape)
+        assert shortest_paths(way).distances.tolist() == [[0, 3, 7], [5, 0, 4], [1, 4, 0]]
+
+    def test_small_floats_of_jax(self):
+        X = jax_array(random_matrix()).astype("float8_e5m2")
+        with pytest.raises(DTypeError, match=r"A\.astype\(numpy\.float32\)"):
+            closure(X)
+        np.testing.assert_array_equal(closure(X.astype(np.float32)), floyd_warshall(random_matrix()))
+
+    def test_immutable_arrays_have_a_way_out(self):
+        X = jax_array(random_matrix())
+        with pytest.raises(DTypeError, match=r"immutable .*Leave overwrite out"):
+            closure(X, overwrite=True)
+        with pytest.raises(DTypeError, match=r"immutable .*Leave it out"):
+            matmul(X, X, out=X)
+        with pytest.raises(TypeError, match=r"sources: vertices must be a list .*got 1\. Pass \[1\]"):
+            shortest_paths(X, sources=X[0, 0].astype(int) * 0 + 1)
+
+    @pytest.mark.parametrize("make", [jax_array, strict_array])
+    def test_products_along_an_axis(self, make):
+        A = np.arange(1.0, 13).reshape(3, 4).astype(np.float32)
+        for axis in (0, 1):
+            np.testing.assert_array_equal(np.asarray(prod(make(A), "min_plus", axis=axis)), A.sum(axis))
 
     def test_which_sources_are_arrays(self):
         assert is_array(np.eye(2))
@@ -1235,8 +1331,9 @@ def test_the_names_of_an_xarray_are_those_of_the_vertices():
         assert r.distance("x", "y") == 4.5
     assert as_graph(Labelled(A)).labels == (0, 1)
     assert as_graph(Labelled(A, **{"from": [7, 9], "to": [7, 9]})).labels == (7, 9)
-    with pytest.raises(ShapeError, match=r"same names along both axes, got \['x', 'y'\] and \['y', 'x'\]"):
-        as_graph(Labelled(A, **{"from": names, "to": names[::-1]}))
+    for call in (as_graph, shortest_paths, closure):
+        with pytest.raises(ShapeError, match=r"same names along both axes, got \['x', 'y'\] and \['y', 'x'\]"):
+            call(Labelled(A, **{"from": names, "to": names[::-1]}))
     np.testing.assert_array_equal(closure(Labelled(A, **{"from": names}), null_value=None), A)
 
 

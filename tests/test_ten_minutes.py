@@ -355,7 +355,10 @@ MISTAKES = [
     (lambda: shortest_paths([(1, 2, 3)]).path("1", "2"), "one of the 2 labels 1 … 2, got '1'. Did you mean 1?"),
     (lambda: shortest_paths([("1", "2", 3)]).path(1, 2), "Did you mean '1'?"),
     (lambda: as_graph(frame(u=["A"], v=["B"], km=[4], time=[5])), "Say weight='km', or weight=None"),
-    (lambda: as_graph(frame(A=[0, 1.0], B=[None, 0]).set_index([["A", "B"]])), r"table\.fillna\(float\('inf'\)\)"),
+    (
+        lambda: as_graph(frame(A=[0, 1.0], B=[None, 0]).set_index([["A", "B"]])),
+        r"table\.astype\(float\)\.fillna\(float\('inf'\)\)",
+    ),
     (lambda: read(io.StringIO(PAIRS)), "Say weight='length', or weight=None"),
     (lambda: read(io.StringIO(PAIRS), weight="lenght"), "must be one column 'lenght', got the columns 'from', 'to'"),
     (lambda: read(io.StringIO("A,B,4\nB,C,7\n")), r"columns=\(0, 1, 2\)|columns=\(FROM, TO, WEIGHT\)"),

@@ -17,7 +17,8 @@ import scipy.sparse
 from semiring.algebra import dtypes
 from semiring.algebra.catalog import min_plus
 from semiring.algebra.conversion import conform, from_sequence
-from semiring.host.arrays import checked_sparse, consistent, refuse_padding, require_square
+from semiring.host.arrays import asarray, checked_sparse, consistent, refuse_padding, require_square
+from semiring.host.devices import host
 from semiring.host.errors import DomainError, DTypeError, ShapeError
 from semiring.host.memory import require
 from semiring.host.types import Array, DType, Matrix, Scalar
@@ -218,7 +219,9 @@ def network(
         return made if directed else made.symmetrized()
     csgraph = csgraph.to_scipy_sparse() if hasattr(csgraph, "to_scipy_sparse") else csgraph
     sparse, masked = hasattr(csgraph, "tocoo"), np.ma.isMaskedArray(csgraph)
-    array: Array = csgraph if sparse or masked else from_sequence(csgraph, where=where)
+    foreign = hasattr(csgraph, "__dlpack__") and not isinstance(csgraph, np.ndarray)
+    array: Array = host(asarray(csgraph, where=where)) if foreign else csgraph
+    array = array if sparse or masked else from_sequence(array, where=where)
     require_square(array.shape, where=where, what="csgraph")
     refuse_padding(array, where)
     if sparse:

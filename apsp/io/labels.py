@@ -110,7 +110,7 @@ class Labels(Sequence[Label]):
 
     def checked_positions(self, labels: Iterable[Label] | np.ndarray, *, where: str) -> np.ndarray:
         """`positions` of an iterable of labels; TypeError for a single label, ShapeError for several axes."""
-        one = labels.item() if isinstance(labels, np.ndarray) and not labels.ndim else labels
+        one = np.asarray(labels).item() if getattr(labels, "ndim", 1) == 0 else labels
         if isinstance(one, (str, bytes)) or not isinstance(one, Iterable):
             raise TypeError(
                 f"{where}: vertices must be a list or an array of labels, got {came(one)}. Pass [{came(one)}]."

@@ -176,9 +176,7 @@ def take(A: Array, s: Semiring, wants: Wants, dtype: DType) -> Intake:
         taken = Taken(array, A, array is not A.dense)
     else:
         taken, undeclared = take_in(A, where=where), not wants.unweighted and nulls is None
-        shape = taken.array.shape
-        if len(shape) not in (2, 3) or shape[-1] != shape[-2]:
-            raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {shape}.")
+        require_matrices(taken.array.shape, where)
         if not undeclared:
             array = over(taken.array, s, dtype, nulls=nulls, unweighted=wants.unweighted, where=where)
             taken = Taken(array, A, taken.made or array is not taken.array)
@@ -188,6 +186,12 @@ def take(A: Array, s: Semiring, wants: Wants, dtype: DType) -> Intake:
     if not isinstance(A, Graph):  # a graph's matrix has that dtype already
         taken = taken.conformed(s, dtype, where=where)
     return Intake(taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared)
+
+
+def require_matrices(shape: tuple[int, ...], where: str) -> None:
+    """ShapeError unless the shape is that of a square matrix, or of a batch of them."""
+    if len(shape) not in (2, 3) or shape[-1] != shape[-2]:
+        raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {shape}.")
 
 
 def pose_array(intake: Intake, s: Semiring, wants: Wants) -> Problem:

@@ -16,6 +16,7 @@ import numpy as np
 from semiring.algebra import dtypes
 from semiring.algebra.records import Semiring
 from semiring.dense.bits import BitMatrix
+from semiring.host.arrays import take_in
 from semiring.host.compiling import Missing
 from semiring.host.devices import is_plain
 from semiring.host.types import Array
@@ -112,7 +113,11 @@ class Question:
 
     def in_kind(self, table: Array) -> Array:
         """A table in the input's library and device, or the overwritten input."""
-        return self.intake.taken.give_back(table, where=self.wants.where) if "intake" in vars(self) else table
+        if "intake" in vars(self):
+            return self.intake.taken.give_back(table, where=self.wants.where)
+        if isinstance(self.source, np.ndarray) or not hasattr(self.source, "__dlpack__"):
+            return table
+        return take_in(self.source, where=self.wants.where).give_back(table, where=self.wants.where)  # read by windows
 
     # As arcs
 

@@ -32,7 +32,9 @@ class Taken(NamedTuple):
     def check_writable(self, dtype: np.dtype, *, where: str) -> None:
         """Raise DTypeError or ValueError unless `overwrite=True` can compute in the source's own memory."""
         if self.unwritable:
-            raise DTypeError(f"{where}: overwrite=True must have an array to write to, got {self.unwritable}.")
+            raise DTypeError(
+                f"{where}: overwrite=True must have an array to write to, got {self.unwritable}. Leave overwrite out."
+            )
         if self.array.dtype != dtype or not self.array.dtype.isnative or self.made:
             found = getattr(self.source, "dtype", self.array.dtype)
             raise DTypeError(
@@ -81,6 +83,32 @@ def refuse_masked(source: Array, *, where: str, way: str = "A.astype(float).fill
         raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: {way}.")
 
 
+def refuse_jax_sparse(source: Array, *, where: str) -> None:
+    """Raise DTypeError for a sparse array of JAX, BCOO or BCSR, which is neither exported nor a graph by itself."""
+    if type(source).__module__.startswith("jax.experimental.sparse"):
+        raise DTypeError(
+            f"{where}: a dense array or a sparse matrix of SciPy's is required, got {type(source).__name__}. Of a BCOO "
+            "say scipy.sparse.coo_array((A.data, A.indices.T), A.shape); of others A.todense(), where absent "
+            "entries are 0."
+        )
+
+
+def refuse_transformed(source: Array, *, where: str) -> None:
+    """Raise DTypeError for a tensor of PyTorch's whose numbers cannot be read, or not without losing a derivative."""
+    if not _is_tensor(source):
+        return
+    torch = sys.modules["torch"]
+    if type(source).__name__ == "FakeTensor" or source.device.type == "meta":
+        got, way = "one without numbers, fake or meta", "Pass a tensor on a device."
+    elif torch._C._functorch.is_functorch_wrapped_tensor(source):
+        got, way = "one inside of torch.func", "Instead of vmap pass a batch, instead of grad use torch.autograd."
+    elif torch.autograd.forward_ad.unpack_dual(source).tangent is not None:
+        got, way = "one with a tangent of forward mode", "Use torch.autograd.grad, which goes backward."
+    else:
+        return
+    raise DTypeError(f"{where}: a tensor of numbers is required, got {got}. {way}")
+
+
 def take_in(source: Array, *, where: str) -> Taken:
     """Convert to a NumPy array, or a CuPy array if on a GPU, without needless copies.
 
@@ -98,6 +126,8 @@ def take_in(source: Array, *, where: str) -> Taken:
     if is_plain(source):
         return Taken(source, source, False)
     refuse_masked(source, where=where)
+    refuse_jax_sparse(source, where=where)
+    refuse_transformed(source, where=where)
     if hasattr(source, "tocsr") or hasattr(source, "tocoo"):
         raise DTypeError(
             f"{where}: a dense array is required, got {type(source).__name__}. "
@@ -149,7 +179,7 @@ def output_of(out: Array, kind: Taken, *, where: str) -> Taken:
     """`out` as `Taken`: writable, and of the operands' library and device; else DTypeError."""
     output = take_in(out, where=where)
     if output.unwritable:
-        raise DTypeError(f"{where}: out must be an array to write to, got {output.unwritable}.")
+        raise DTypeError(f"{where}: out must be an array to write to, got {output.unwritable}. Leave it out.")
     if output.made:
         raise DTypeError(f"{where}: out must have the result's dtype {output.array.dtype}, got {out.dtype}.")
     in_kind_of(kind, output, where=where)
@@ -275,9 +305,11 @@ def _not_exported(source: Array, error: Exception, where: str) -> DTypeError:
     if getattr(source, "requires_grad", False):
         way = "Pass A.detach(): gradients go through apsp.closure, semiring.matmul and einsum."
     elif "sparse" in str(getattr(source, "layout", "")):
-        way = "Pass (A.indices(), A.values()) of the coalesced tensor as a graph, or a dense one with inf for no edge."
+        way = "Say C = A.to_sparse_coo().coalesce() and scipy.sparse.coo_array((C.values(), C.indices()), C.shape)."
     elif "racer" in type(source).__name__:
         way = "Call this outside of jit and grad, which go through apsp.closure, semiring.matmul and einsum."
+    elif str(getattr(source, "dtype", "")).rpartition(".")[2].startswith(("float8", "float4", "int4", "int2", "uint4")):
+        way = f"Pass {'A.float()' if _is_tensor(source) else 'A.astype(numpy.float32)'}."
     reason = str(error).partition("\n")[0].rstrip(".")
     return DTypeError(f"{where}: an array must be exported by DLPack, got {type(source).__name__}: {reason}. {way}")
 

@@ -240,7 +240,7 @@ def sum(
     """
     A = with_axes(A, where="sum")
     ndim = A.ndim
-    several = isinstance(axis, Iterable) and getattr(axis, "ndim", 1)
+    several = isinstance(axis, Iterable) and getattr(axis, "ndim", True)
     given: Any = axis if several else range(ndim) if axis is None else (axis,)
     axes = [_axis(k, ndim, "sum") for k in given]
     if len({*axes}) < len(axes):
@@ -301,7 +301,7 @@ def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: i
     kept = letters[:axis] + letters[axis + 1 :]
 
     def cut(X: Matrix, start: int, stop: int, step: int = 1) -> Matrix:
-        return X[(*(slice(None),) * axis, slice(start, stop, step))]
+        return X[(*(slice(None),) * axis, slice(start, stop, step), ...)]
 
     def times(X: Matrix, Y: Matrix) -> Matrix:
         with Named("prod", "einsum"):

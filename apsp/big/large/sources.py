@@ -25,6 +25,7 @@ from ...io.graph.entries import combine
 from ...io.graph.nulls import Nulls, without_nulls
 from ...io.graph.ondisk import OnDisk, height, together
 from ...io.inputs import as_graph, is_array
+from ...io.inputs.matrix import names_of
 from ...road.wants import Wants
 
 
@@ -131,6 +132,7 @@ def matrix_or_graph(A: Array, wants: Wants) -> Array:
     elif not is_array(A):
         source = as_graph(A, unweighted=wants.unweighted)
     else:
+        names_of(A)  # a row must be the vertex that its column is
         source = as_graph(Graph.from_matrix(A), unweighted=True) if limited and wants.unweighted else A
     return source.having(nulls=wants.nulls) if isinstance(source, Graph) and wants.nulls is not None else source
 

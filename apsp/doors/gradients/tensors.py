@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from semiring.algebra.records import Semiring
+from semiring.host.arrays import refuse_transformed
 from semiring.host.types import Array, Values
 from semiring.tensors.gradients import kind, paths_by_closure, require, sums_by_closure
 from semiring.tensors.gradients.tensors import computed, key, named, operation, plain, softsums
@@ -69,6 +70,8 @@ _closure.register_autograd(_backward, setup_context=_context)
 
 def closure(A: Tensor, semiring: str | Semiring, ties: str, *options: Any, **others: Any) -> Tensor:
     require(ties, others, "closure")
+    if not torch.compiler.is_compiling():
+        refuse_transformed(A, where="closure")
     (A,) = plain(A, where="closure")
     D: Tensor = _closure(A, key(semiring), ties, A.requires_grad and torch.is_grad_enabled(), *options)[0]
     return D

@@ -13,9 +13,10 @@ from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
 from semiring.host.types import Array, Values
 from semiring.tensors.gradients import kind, paths_by_closure, require, sums_by_closure
-from semiring.tensors.gradients.tracers import called, plain, softsums
+from semiring.tensors.gradients.tracers import along_paths, called, plain, softsums
 
 from ...answers.routes import of_closure
+from ...road.problem import require_matrices
 from . import closed
 
 
@@ -25,15 +26,11 @@ def _closure(A: Array, s: Semiring, ties: str, options: Values) -> Array:
 
 
 def _forward(A: Array, s: Semiring, ties: str, options: Values) -> Array:
-    if kind(s, "closure") != "selecting" or ties == "shared":
-        D = _closure(A, s, ties, options)
-        return D, (A, D, None)
-
-    def compute(a: Any) -> Array:
-        d = closed(a, s, *options)
-        return d, of_closure(a, d, s, options[-1])
-
-    D, P = called(compute, (A, jax.ShapeDtypeStruct(A.shape, np.int32)), A)
+    routed = kind(s, "closure") == "selecting" and ties == "one"  # refused before work, where there is no gradient
+    D, P = _closure(A, s, ties, options), None
+    if routed:
+        find = partial(of_closure, s=s, threads=options[-1])
+        P = called(find, jax.ShapeDtypeStruct(A.shape, np.int32), *map(jax.lax.stop_gradient, (A, D)))
     return D, (A, D, P)
 
 
@@ -41,7 +38,7 @@ def _backward(s: Semiring, ties: str, options: Values, kept: Any, G: Array) -> A
     A, D, P = kept
     if (found := kind(s, "closure")) != "selecting":
         return (sums_by_closure(found, jnp.where, softsums, A, D, G),)
-    return (called(partial(paths_by_closure, s, ties, options[-1]), A, A, D, P, G),)
+    return (along_paths(partial(paths_by_closure, s, ties, options[-1]), 1, A, D, P, G),)
 
 
 _closure.defvjp(_forward, _backward)
@@ -50,5 +47,7 @@ _closure.defvjp(_forward, _backward)
 def closure(A: Array, semiring: str | Semiring, ties: str, *options: Any, **others: Any) -> Array:
     """`apsp.closure` of a traced array, with a gradient."""
     require(ties, others, "closure")
-    (A,) = plain(A, where="closure")
-    return _closure(A, get(semiring), ties, options)
+    s = get(semiring)
+    require_matrices(A.shape, "closure")
+    (A,) = plain(A, semiring=s, where="closure")
+    return _closure(A, s, ties, options)

@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semiring.host.arrays import refuse_jax_sparse
 from semiring.host.errors import DTypeError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Input
@@ -251,6 +252,8 @@ def _kind_of(source: Input, reading: Reading) -> Kind:
         names = list(source.data_vars)
         way = f"Pass dataset[{names[0]!r}]."
         raise DTypeError(f"as_graph: a matrix must be one variable of a Dataset, got {came(names)}. {way}")
+    if type(source) is not np.ndarray:
+        refuse_jax_sparse(source, where="as_graph")
     for kind in _of_arrays() if type(source) is np.ndarray else kinds().values():
         if kind.recognises(source, reading):
             return kind

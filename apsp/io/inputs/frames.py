@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -92,7 +93,8 @@ class _Table:
 
         self.kind = f"{type(source).__module__.partition('.')[0]} table"
         try:
-            frame: Any = nw.from_native(source)
+            batch = type(source).__name__ == "RecordBatch"
+            frame: Any = nw.from_native(sys.modules["pyarrow"].Table.from_batches([source]) if batch else source)
             frame = frame.collect() if hasattr(frame, "collect") else frame
         except Exception as error:  # library errors: duplicate columns, a failing query
             said = " ".join(str(error).split())
@@ -209,10 +211,8 @@ class _Table:
 
 def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
     if any(column.null_count() for column in columns):
-        raise ShapeError(
-            f"as_graph: a {kind} that is a matrix must have all its entries. "
-            + ("Say table.fillna(float('inf'))." if kind == "pandas table" else "Say inf where there is no edge.")
-        )
+        way = "table.astype(float).fillna(float('inf'))" if kind == "pandas table" else "inf where there is no edge"
+        raise ShapeError(f"as_graph: a {kind} that is a matrix must have all its entries. Say {way}.")
     arrays = [_numbers(column) for column in columns]
     kinds = {array.dtype for array in arrays}
     if len(kinds) > 1:

@@ -37,7 +37,7 @@ def _of_array(source: Input, reading: Reading) -> Graph:
         unordered = " with directed=False, as a set has no order" if isinstance(source[0], Set) else ""
         way = f"Edges are tuples: pass list(map(tuple, edges)){unordered}."
         raise DTypeError(f"as_graph: the rows of a matrix must be real numbers, got {came(source[0])}. {way}")
-    graph = Graph.from_matrix(source, labels=_labels(source))
+    graph = Graph.from_matrix(source, labels=names_of(source))
     if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
         rows = graph.n
         raise ShapeError(
@@ -47,8 +47,8 @@ def _of_array(source: Input, reading: Reading) -> Graph:
     return graph
 
 
-def _labels(source: Input) -> list[Label] | None:
-    """An xarray's labels along both dimensions, or along one; else None."""
+def names_of(source: Input) -> list[Label] | None:
+    """An xarray's labels along both dimensions, or along one; else None. ShapeError if they differ."""
     coords, dims = getattr(source, "coords", None), getattr(source, "dims", ())
     if coords is None or len(dims) != 2:
         return None

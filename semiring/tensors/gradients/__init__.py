@@ -65,7 +65,8 @@ def require(ties: str, others: Fields, where: str) -> None:
         if value is not None and value is not False:
             raise ValueError(
                 f"{where}: {name} must be left out where a tensor requires gradients or is traced, got "
-                f"{name}={came(value)}. Convert the tensor first, or pass A.detach() for no gradient."
+                f"{name}={came(value)}. Convert the tensor first, or pass A.detach() for no "
+                "gradient; in JAX, call this outside of jit and grad."
             )
 
 
@@ -99,7 +100,7 @@ def kind(s: Semiring, where: str) -> str:
         return "linear"
     raise AlgebraError(
         f"{where}: derivatives are defined where ⊕ selects or sums and ⊗ adds or multiplies numbers, got {s.name}. "
-        "Pass A.detach() for no gradient."
+        "Pass A.detach(), in JAX jax.lax.stop_gradient(A), for no gradient."
     )
 
 

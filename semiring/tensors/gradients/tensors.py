@@ -18,7 +18,7 @@ from ...algebra import catalog
 from ...algebra.records import Semiring
 from ...dense.product import multiplied
 from ...host import memory
-from ...host.arrays import take_in
+from ...host.arrays import refuse_transformed, take_in
 from ...host.devices import on_device
 from ...host.types import Matrix, Values
 from ..chains import chain as chain_of
@@ -117,6 +117,9 @@ softsums.register_autograd(_softsum_backward, setup_context=_softsum_context)
 
 def matmul(A: Matrix, B: Matrix, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Tensor:
     require(ties, others, "matmul")
+    if not torch.compiler.is_compiling():
+        for X in (A, B):
+            refuse_transformed(X, where="matmul")
     left, right, shape = matrices(torch.broadcast_shapes, torch.broadcast_to, *plain(A, B, where="matmul"))
     C: Tensor = _matmul(left, right, key(semiring), ties, threads)
     return C.reshape(shape)

@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...algebra import catalog
+from ...algebra.dtypes import resolve
 from ...algebra.records import Semiring
 from ...dense.product import multiplied
-from ...host.errors import DTypeError
+from ...host.errors import AlgebraError, DTypeError
 from ...host.types import Matrix
 from ..contraction import contracted, planned
 from . import Differentiable, by_softsum, common, kind, matrices, paths_by_product, require, softsum, sums_by_product
@@ -25,12 +26,37 @@ def called(compute: Any, like: Matrix, *arrays: Matrix) -> Matrix:
     def call(*arrays: Matrix) -> Matrix:
         return compute(*(None if X is None else np.asarray(X) for X in arrays))
 
-    return jax.pure_callback(call, jax.tree.map(lambda X: jax.ShapeDtypeStruct(X.shape, X.dtype), like), *arrays)
+    shapes = jax.tree.map(lambda X: jax.ShapeDtypeStruct(X.shape, X.dtype), like)
+    return jax.pure_callback(call, shapes, *arrays, vmap_method="sequential")
 
 
-def plain(*arrays: Matrix, where: str) -> list[Matrix]:
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def along_paths(compute: partial[Matrix], count: int, *arrays: Matrix) -> Matrix:
+    """`called`, for the gradients of the first `count` arrays where ⊕ selects; AlgebraError if differentiated."""
+    return called(compute, arrays[0] if count == 1 else arrays[:count], *arrays)
+
+
+def _no_second_derivative(compute: partial[Matrix], count: int, *arrays: Matrix) -> Matrix:
+    raise AlgebraError(
+        f"gradient: second derivatives are defined over log_plus and plus_times, got {compute.args[0].name}. "
+        "Differentiate once, or take one of these."
+    )
+
+
+along_paths.defvjp(_no_second_derivative, _no_second_derivative)
+
+
+def plain(*arrays: Matrix, semiring: Semiring, where: str) -> list[Matrix]:
+    """Arrays of JAX in the dtype to compute in, known before there are numbers."""
     made = [jnp.asarray(X) for X in arrays]
-    return common(made, (jnp.float16, jnp.bfloat16), jnp.float32, lambda X, dtype: X.astype(dtype), where)
+    made = common(made, (jnp.float16, jnp.bfloat16), jnp.float32, lambda X, dtype: X.astype(dtype), where)
+    dtype = resolve(semiring, None, made[0].dtype, where=where)
+    if jax.dtypes.canonicalize_dtype(dtype) != dtype:
+        raise DTypeError(
+            f"{where}: JAX must hold a result of {dtype}, which has 64 bits. Convert the array first, or allow them: "
+            "jax.config.update('jax_enable_x64', True)."
+        )
+    return [X.astype(dtype) for X in made]
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4))
@@ -49,7 +75,7 @@ def _matmul_backward(s: Semiring, ties: str, threads: int | None, kept: Any, G: 
     if (found := kind(s, "matmul")) != "selecting":
         A, B, C = kept
         return sums_by_product(found, jnp.where, softsums, A, B, C, G)
-    return called(partial(paths_by_product, s, ties, threads), kept[:2], *kept, G)
+    return along_paths(partial(paths_by_product, s, ties, threads), 2, *kept, G)
 
 
 _matmul.defvjp(_matmul_forward, _matmul_backward)
@@ -71,8 +97,9 @@ softsums.defvjp(_softsum_forward, lambda kept, W: by_softsum(softsums, W, *kept)
 
 def matmul(A: Matrix, B: Matrix, semiring: str | Semiring, ties: str, threads: int | None, **others: Any) -> Matrix:
     require(ties, others, "matmul")
-    left, right, shape = matrices(jnp.broadcast_shapes, jnp.broadcast_to, *plain(A, B, where="matmul"))
-    return _matmul(left, right, catalog.get(semiring), ties, threads).reshape(shape)
+    s = catalog.get(semiring)
+    left, right, shape = matrices(jnp.broadcast_shapes, jnp.broadcast_to, *plain(A, B, semiring=s, where="matmul"))
+    return _matmul(left, right, s, ties, threads).reshape(shape)
 
 
 class Traced(Differentiable):
@@ -96,7 +123,8 @@ def einsum(
     checkpoint: bool, **others: Any,
 ) -> Matrix:  # fmt: skip
     require(ties, others | {"checkpoint": checkpoint}, "einsum")
-    s, arrays = catalog.get(semiring), plain(*operands, where="einsum")
+    s = catalog.get(semiring)
+    arrays = plain(*operands, semiring=s, where="einsum")
     if not all(jnp.issubdtype(X.dtype, jnp.floating) for X in arrays):
         raise DTypeError(
             f"einsum: traced arrays must be of floats, got {arrays[0].dtype}. Convert them, or call it outside of jit."
