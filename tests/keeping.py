@@ -2,7 +2,8 @@
 
 The library compiles users' semirings anew in every process, as what their functions call may change unseen. Here a
 semiring is known by its whole content: code, constants, and the globals and closures that its functions read. One that
-refers to anything else is compiled as ever; so are all that tests declare in processes of their own.
+refers to anything else, or is named `…_anew`, is compiled as ever; so are all that tests declare in processes of their
+own.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ByContent(dict[Semiring, str]):
     """Labels of semirings, of which the library numbers those that are not its own."""
 
     def setdefault(self, semiring: Semiring, label: str) -> str:
-        if "#" in label and semiring.name.isidentifier() and (known := digest(semiring)):
+        if "#" in label and not semiring.name.endswith("_anew") and (known := digest(semiring)):
             label = f"{semiring.name}#{known}"
         return super().setdefault(semiring, label)
 
