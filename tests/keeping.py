@@ -1,4 +1,4 @@
-"""What only takes time is kept on disk from run to run: code of the tests' own semirings and kernels, oracles' answers.
+"""Cache on disk between runs of the suite: machine code of the tests' own semirings and kernels, answers of oracles.
 
 The library compiles users' semirings anew in every process, as what their functions call may change unseen. Here a
 semiring is known by its whole content: code, constants, and the globals and closures that its functions read. One that
@@ -59,7 +59,7 @@ digest = cache(of)
 
 
 class ByContent(dict[Semiring, str]):
-    """Labels of semirings, of which the library numbers those that are not its own."""
+    """Labels of semirings: a digest of the content where the library counts users' semirings."""
 
     def setdefault(self, semiring: Semiring, label: str) -> str:
         if "#" in label and not semiring.name.endswith("_anew") and (known := digest(semiring)):

@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402 (skipped above where it is missing)
 
-import semiring  # noqa: E402
-from semiring import AlgebraError, DomainError, DTypeError, ShapeError  # noqa: E402
-from semiring import torch as chains  # noqa: E402
-from semiring.tensors.gradients.tensors import chain, step_by_step  # noqa: E402
+import semiring  # noqa: E402 (torch is skipped above where it is missing)
+from semiring import AlgebraError, DomainError, DTypeError, ShapeError  # noqa: E402 (torch is skipped above where it is missing)
+from semiring import torch as chains  # noqa: E402 (torch is skipped above where it is missing)
+from semiring.tensors.gradients.tensors import chain, step_by_step  # noqa: E402 (torch is skipped above where it is missing)
 
 INF = math.inf
 

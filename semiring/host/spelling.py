@@ -55,7 +55,7 @@ def did_you_mean(came: object, known: Iterable[str]) -> str:
 
 
 class Named:
-    """Context in which an error of `inner`, the operation by which `name` is computed, names that instead."""
+    """Context manager: errors raised by the operation `inner` are reported under `name`, the caller's operation."""
 
     def __init__(self, name: str, inner: str) -> None:
         self.name, self.inner = name, f"{inner}:"

@@ -126,7 +126,7 @@ def spans(total: int, size: int) -> list[tuple[int, int]]:
 
 
 def calls(total: int, each: int, threads: int, unit: int = 1) -> list[tuple[int, int]]:
-    """Ranges of items, `each` of so many steps: short enough for Ctrl-C; of much work four a thread."""
+    """Ranges (first, last + 1) of items of `each` steps: at most CALL steps a range; of large work four a thread."""
     several = 4 * threads if total * each >= ALONE else 1
     size = max(1, min(CALL // max(1, each), -(-total // several)))
     return steps(total, -(-size // unit) * unit)

@@ -158,7 +158,7 @@ class Routes:
     def _share(
         self, part: Any, total: int, each: int, *arguments: Any, unit: int = 1, workspace: Callable[[], Any] = tuple
     ) -> None:
-        """Run a kernel, or another function, on parts of range(total), `each` of so many steps."""
+        """Run a kernel or a function on ranges of `total` items of `each` steps."""
         call = _code(part, self.kind) if part in _SIGNATURES else part
         parts = calls(total, each, self.threads, unit)
         run(lambda _, first, last: call(*arguments, *workspace(), first, last), parts, self.threads)
