@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_two_threads_are_two_writers_and_one_within_its_own_is_none(tmp_path):
             except OSError as error:
                 said.append(error)
 
-        thread = threading.Thread(target=other)
+        thread = threading.Thread(target=copy_context().run, args=(other,))  # as `asyncio.to_thread` starts it
         thread.start()
         thread.join()
         assert said

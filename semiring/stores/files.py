@@ -15,12 +15,11 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any, cast
 
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
@@ -129,8 +128,17 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
         raise OSError(error.errno, problem if place.is_dir() else error.strerror, name) from error
 
 
-#: Paths claimed by this thread, and whether by a lock: its own nested writes are allowed.
-_CLAIMED: ContextVar[Mapping[str, bool]] = ContextVar("_CLAIMED", default=MappingProxyType({}))
+class _Claims(threading.local):
+    """Paths claimed by this thread, and whether by a lock: its own nested writes are allowed.
+
+    Not a context variable, which threads may inherit: those of `asyncio.to_thread` do, and all of a Python without GIL.
+    """
+
+    def __init__(self) -> None:
+        self.of: dict[str, bool] = {}
+
+
+_claims = _Claims()
 
 
 @contextmanager
@@ -142,15 +150,15 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
     process that holds it.
     """
     place = os.path.realpath(path)
-    if place in _CLAIMED.get():
-        yield _CLAIMED.get()[place]
+    if place in _claims.of:
+        yield _claims.of[place]
         return
     lock = locked(_hidden(Path(place), ".lock"), os.fspath(path))
-    before = _CLAIMED.set({**_CLAIMED.get(), place: lock is not None})
+    _claims.of[place] = lock is not None
     try:
         yield lock is not None
     finally:
-        _CLAIMED.reset(before)
+        del _claims.of[place]
         if lock is not None:
             unlock(_hidden(Path(place), ".lock"), lock)
 
