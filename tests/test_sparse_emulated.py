@@ -125,6 +125,30 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
                 same(left[:, q], x[:, q] @ want if name == "plus_times" else (want.T + x[:, q]).min(axis=1))
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_quantities_are_unpacked_as_tables_are_written(dtype, emulated_kernels):
+    """Weights above five bits of a quantity; rows of the top, and of regions; no path to the last vertices."""
+    tails, heads, weights, n = network(np.random.default_rng(0))
+    weights = (weights << 5) + np.random.default_rng(1).integers(0, 2, len(weights))
+    D = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n + 2, n + 2)))
+    there = np.isfinite(D)
+    packed = np.where(there, D, 0).astype(np.int64)
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.kernels.cuda.sparse import sweep
+
+        small = replace(sweep.Shape.of(8, "sm_90"), warps=2, stack=8, program=1 << 10, run=2, level_warps=2)
+        with mock.patch.object(sweep.Shape, "of", staticmethod(lambda itemsize, arch: small)):
+            E = semiring.Elimination.from_arrays(tails, heads, weights, n + 2, dtype=dtype, device="cuda")
+            assert E.on_device.tree.top_columns
+            assert len(E.on_device.tree.regions)
+            for kind in ("int64", "float64"):
+                none = np.iinfo(np.int64).max if kind == "int64" else np.inf
+                for shift, bits, want in ((5, 0, packed >> 5), (0, 5, packed & 31), (2, 6, packed >> 2 & 63)):
+                    got = E.on_device.dense(word=sweep.Packed(shift, bits, np.dtype(kind))).get()
+                    assert got.dtype == kind
+                    np.testing.assert_array_equal(got, np.where(there, want.astype(kind), none))
+
+
 #: Semirings and dtypes of labels; of each launch, blocks at most, and steps of a thread.
 LABELLED = [
     ("min_plus", "float32", 1 << 14, 1),

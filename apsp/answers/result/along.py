@@ -72,8 +72,7 @@ class Unpacked(Engine):
     rows, panels = map(_words_of, ("rows", "panels"))
 
     def table(self) -> Array:
-        new = self.engine.device != "cpu" and not self.engine.stored  # few searched rows are kept on the host
-        return self.word(self.engine.table(), overwrite=new)
+        return self.engine.quantity(self.word)
 
     def entry(self, i: int, j: int) -> Scalar:
         return self.word.entry(self.engine.entry(i, j))

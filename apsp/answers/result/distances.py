@@ -283,7 +283,7 @@ class Distances:
         limit : float, optional
             Distances beyond it become `infinity`, as in SciPy's `dijkstra` (below it, where ⊕ keeps the greatest).
         block : int, optional
-            Rows per block; by default 64, fewer where rows are very long.
+            Rows per block; by default 64, fewer where rows are very long, more on a GPU.
         of : str, optional
             A quantity of `shortest_paths(…, along=…)`, added up along each path, and meant by `limit`.
 

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
 from ..question import Question
+
+if TYPE_CHECKING:
+    from ..packing import Word
 
 #: The demand of every source for each vertex, (n,); or from a range of sources to (range, n).
 Asked = np.ndarray | Callable[[slice], np.ndarray]
@@ -209,6 +212,11 @@ class Engine(ABC):
             "them all, nor do distance(u, v) and path(u, v).",
         )
         return self._all()
+
+    def quantity(self, word: Word) -> Array:
+        """All of a quantity packed in lengths."""
+        new = self.device != "cpu" and not self.stored  # few searched rows are kept on the host
+        return word(self.table(), overwrite=new)
 
     def _all(self) -> Array:
         return self.block(np.arange(self.shape[0]), np.arange(self.shape[1]))

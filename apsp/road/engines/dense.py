@@ -34,6 +34,8 @@ SPARSE = (
 )
 #: Most arcs of an update, by vertex.
 EACH = 4
+#: Default rows of a block on a GPU, where each block costs launches.
+ON_DEVICE = 1024
 
 
 class Dense(Engine):
@@ -74,8 +76,9 @@ class Dense(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Views or gathers, on the matrix's device."""
-        for start in range(0, len(wanted), block or BLOCK):
-            part = wanted[start : start + (block or BLOCK)]
+        block = block or (BLOCK if self.device == "cpu" else ON_DEVICE)
+        for start in range(0, len(wanted), block):
+            part = wanted[start : start + block]
             first, last = int(part[0]), int(part[-1])
             together = last - first + 1 == len(part) and bool((np.diff(part) == 1).all())
             yield part, self.matrix[first : last + 1] if together else self._gathered(part)

@@ -25,6 +25,8 @@ from .bounds import Bounds
 if TYPE_CHECKING:
     from semiring.sparse import Analysis, Elimination, HubLabels
 
+    from ..packing import Word
+
 #: Cost of a pair by hub labels, in pairs of a row: fixed, and per column of the longest path.
 LOOKED_UP, PASSED = 32, 1 / 4
 #: Entries per GPU lookup of a table.
@@ -366,6 +368,15 @@ class Eliminated(Engine):
     def table(self) -> Array:
         # The GPU elimination allocates by itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
+
+    def quantity(self, word: Word) -> Array:
+        there = self.elimination.on_device
+        alike = {self.dtype.name, word.dtype.name} <= {"int64", "float64"}
+        if there is None or self.potential is not None or word.unit != (1, 1) or not alike:
+            return super().quantity(word)
+        from semiring.kernels.cuda.sparse.sweep import Packed
+
+        return there.dense(word=Packed(word.shift, word.bits, word.dtype))
 
     def fill(self, out: np.ndarray) -> None:
         if self.potential is None and self.device == "cpu":

@@ -47,8 +47,8 @@ def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) ->
 {counter}struct Algebra {{
     using T = {memory};
     using W = {register};
-    static __device__ W zero() {{ return {_literal(dtypes.zero(semiring, dtype), register)}; }}
-    static __device__ W one() {{ return {_literal(dtypes.one(semiring, dtype), register)}; }}
+    static __device__ W zero() {{ return {literal(dtypes.zero(semiring, dtype), register)}; }}
+    static __device__ W one() {{ return {literal(dtypes.one(semiring, dtype), register)}; }}
 {_operation("add", add, dtype)}
 {_operation("mul", mul, dtype, absorbing=True)}
 {_star(semiring, dtype)}
@@ -109,7 +109,8 @@ def constants(**values: float) -> str:
     return "".join(f"constexpr {kinds[type(x)]} {name} = {repr(x).lower()};\n" for name, x in values.items())
 
 
-def _literal(value: Any, register: str) -> str:
+def literal(value: Any, register: str) -> str:
+    """C++ literal of an entry in a type."""
     if isinstance(value, np.floating):
         if math.isinf(value):
             return f"{'-' if value < 0 else ''}{register}(INFINITY)"

@@ -32,7 +32,7 @@ def text(entries: np.dtype, lengths: np.dtype, sign: int) -> str:
         "H": "long long" if entries.itemsize > 4 else "int",
         "U": "unsigned long long" if wide else "unsigned",
     }
-    nothing = algebra._literal(SCALARS[entries].infinities[sign * math.inf], types["X"])
+    nothing = algebra.literal(SCALARS[entries].infinities[sign * math.inf], types["X"])
     prelude = "".join(f"using {name} = {spelled};\n" for name, spelled in types.items())
     return compile.source("lengths.cu", f"{prelude}constexpr int sign = {sign};\nconstexpr X absent = {nothing};\n")
 

@@ -21,7 +21,7 @@ from .fronts import Fronts
 from .hubs import Labels, Layout
 from .lanes import LANES, Lanes
 from .products import product
-from .sweep import Chosen, Shape, Sweeps, Tree
+from .sweep import Chosen, Packed, Shape, Sweeps, Tree
 from .voronoi import nearest
 
 if TYPE_CHECKING:
@@ -114,16 +114,18 @@ class OnDevice:
         return self._kernels[mirrored]
 
     @on_device
-    def batch(self, vertices: np.ndarray, out: Array = None, *, mirrored: bool = False) -> Any:
+    def batch(
+        self, vertices: np.ndarray, out: Array = None, *, mirrored: bool = False, word: Packed | None = None
+    ) -> Any:
         """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] if mirrored; a new array by default.
 
-        Rows are 16-byte aligned, lanes padded to a multiple of 32.
+        Rows are 16-byte aligned, lanes padded to a multiple of 32. With a `word`, its quantity, as lengths' bits.
         """
         every = len(vertices) == self.n and bool((vertices[1:] > vertices[:-1]).all())
         lanes = self.tree.everything if every else Lanes(self.tree, self.S.position[vertices])
         if out is None:
             out = cupy.empty((self.n, lanes.padded), self.dtype)
-        self._sweeps(mirrored).batch(lanes, out)
+        self._sweeps(mirrored).batch(lanes, out, word)
         return out
 
     @cached_property
@@ -209,8 +211,8 @@ class OnDevice:
         return max(LANES, most // LANES * LANES)
 
     @on_device
-    def dense(self, out: Array = None) -> Any:
-        """All n² entries; a new array has 16-byte aligned rows."""
+    def dense(self, out: Array = None, word: Packed | None = None) -> Any:
+        """All n² entries, or, in a new array, a quantity packed in them; a new array has 16-byte aligned rows."""
         pitch = -(-self.n // LANES) * LANES
         if out is None:
             require(
@@ -225,10 +227,10 @@ class OnDevice:
         for start in range(0, self.n, step):
             part = np.arange(start, min(start + step, self.n))
             if memory is not None:
-                self.batch(part, memory[:, start:], mirrored=True)
+                self.batch(part, memory[:, start:], mirrored=True, word=word)
             else:
                 out[:, start : start + step] = self.batch(part, mirrored=True)[:, : len(part)]
-        return out
+        return out if word is None else out.view(word.dtype)
 
     @on_device
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Any:

@@ -13,6 +13,22 @@ __device__ inline void meet(Lanes& worst, const Lanes& value) {
         if (greatest ? value.item[e] > worst.item[e] : value.item[e] < worst.item[e]) worst.item[e] = value.item[e];
 }
 
+// A quantity packed in lengths: the bits of `mask` above `shift`, in the type Quantity; lengths themselves unless `packed`.
+struct Unpack {
+    int shift;
+    long long mask;
+    __device__ Lanes operator()(const Lanes& lengths) const {
+        if constexpr (!packed) return lengths;
+        Vector<Quantity, each> found;
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            const T x = lengths.item[e];
+            found.item[e] = x == T(S::zero()) ? no_path : Quantity((long long)x >> shift & mask);
+        }
+        return *reinterpret_cast<const Lanes*>(&found);
+    }
+};
+
 // Asynchronous copy of `count` adjacent items to shared memory, split over the block.
 template <class V>
 __device__ inline void bring(V* to, const V* from, int count) {
@@ -34,7 +50,7 @@ struct Program {
 // with v.
 template <int columns>
 __device__ inline void strip(const Node& node, int j, const Quad* p, int2 front, const int2* slots, const int* labels, Lanes* stack, bool any_on_path,
-                             const int (&place)[each], Range range, const T* v, long long v_pitch, Rows out, bool inside, Lanes& worst) {
+                             const int (&place)[each], Range range, const T* v, long long v_pitch, Rows out, bool inside, Lanes& worst, Unpack unpack) {
     int label[columns]; // before any store, or each load would wait
 #pragma unroll
     for (int c = 0; c < columns; ++c) label[c] = labels[j + c];
@@ -61,7 +77,7 @@ __device__ inline void strip(const Node& node, int j, const Quad* p, int2 front,
     } else if (inside) {
 #pragma unroll
         for (int c = 0; c < columns; ++c)
-            if (!some || label[c] >= 0) stream(out[label[c]], value[c]);
+            if (!some || label[c] >= 0) stream(out[label[c]], unpack(value[c]));
     }
 }
 
@@ -72,11 +88,12 @@ __device__ inline void request_rows(const Node& root, const int* rows, const int
 }
 
 // y for all supernodes of a region, and the lanes of a block. With `some`, rows of negative labels are not written; with only_worst, only the region's worst entries, or one, are
-// written: greatest or least. Blocks are ordered by `run` groups of lanes, region by region.
+// written: greatest or least; if `packed`, what is unpacked. Blocks are ordered by `run` groups of lanes, region by region.
 extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_regions(
     const Node* nodes, const Range* regions, const Range* ranges, const int* slots, const int* rows, const int* labels, const T* panel,
-    const int* places, const T* v, long long v_pitch, T* y, long long pitch, int lanes, T* worst_of, long long worst_pitch, int many, int groups) {
+    const int* places, const T* v, long long v_pitch, T* y, long long pitch, int lanes, T* worst_of, long long worst_pitch, int many, int groups, int shift, long long mask) {
     extern __shared__ __align__(16) unsigned char shared[];
+    const Unpack unpack{shift, mask};
     const int chunk = blockIdx.x / (many * run), left = blockIdx.x - chunk * many * run, breadth = min(run, groups - chunk * run);
     const int mine = left / breadth, group = chunk * run + left % breadth;
     const Range region = regions[mine];
@@ -139,15 +156,23 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
 #pragma unroll 1
         for (int j = 0; j < node.width; j += 4) {
             switch (node.width - j) {
-                case 1: strip<1>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst); break;
-                case 2: strip<2>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst); break;
-                case 3: strip<3>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst); break;
-                default: strip<4>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst);
+                case 1: strip<1>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst, unpack); break;
+                case 2: strip<2>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst, unpack); break;
+                case 3: strip<3>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst, unpack); break;
+                default: strip<4>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst, unpack);
             }
             p += node.width + even(node.rows);
         }
     }
     if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
+}
+
+// Row labels[blockIdx.y] of y, unpacked.
+extern "C" __global__ __launch_bounds__(128) void unpack_rows(const int* labels, T* y, long long pitch, int lanes, int shift, long long mask) {
+    const int lane = (blockIdx.x * 128 + threadIdx.x) * each;
+    if (lane >= lanes) return;
+    Lanes* row = reinterpret_cast<Lanes*>(y + labels[blockIdx.y] * pitch + lane);
+    *row = Unpack{shift, mask}(*row);
 }
 
 // The worst of part blockIdx.y of gridDim.y of the rows of y.

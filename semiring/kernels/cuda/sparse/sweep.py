@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra import dtypes
+from ....algebra.catalog import min_plus
 from ....algebra.ranges import positions, runs
 from ....algebra.records import Semiring
 from ....host.errors import ShapeError
@@ -79,12 +80,20 @@ class Shape:
         return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * self.strips) * itemsize
 
     def text(self, mirrored: bool, kept: str = "") -> str:
-        """C++ constants for the kernels; `kept` of a region: its "greatest" or "least" entries, "some" rows, or all."""
-        return algebra.constants(
+        """C++ constants for the kernels.
+
+        `kept` of a region: its "greatest" or "least" entries, "some" rows, all of a packed quantity in "int64" or
+        "float64", or all.
+        """
+        packed = kept in ("int64", "float64")
+        dtype = np.dtype(kept if packed else "int64")
+        kind, none = algebra.spelled(dtype)[0], dtypes.zero(min_plus, dtype)
+        quantity = f"using Quantity = {kind};\nconstexpr Quantity no_path = {algebra.literal(none, kind)};\n"
+        return quantity + algebra.constants(
             each=self.each, warps=self.warps, stack_rows=self.stack, most_strips=self.strips, deep=self.deep,
             stages=self.stages, region_blocks=self.region_blocks, level_blocks=self.level_blocks,
             level_warps=self.level_warps, run=self.run, mirrored=mirrored, only_worst=kept in ("greatest", "least"),
-            greatest=kept == "greatest", some=kept == "some",
+            greatest=kept == "greatest", some=kept == "some", packed=packed,
         )  # fmt: skip
 
 
@@ -144,6 +153,23 @@ def _pitch(X: Array) -> int:
     if X.strides[0] >= 1 << 32:
         raise ShapeError(f"cuda: rows of a sweep must be less than 4 GiB, got {X.strides[0]:,} bytes. Ask for fewer.")
     return int(X.strides[0]) // int(X.itemsize)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A quantity in lengths of 64 bits: `bits` above `shift`, or all above; and its dtype, int64 or float64."""
+
+    shift: int
+    bits: int
+    dtype: np.dtype
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        return np.int32(self.shift), np.int64((1 << self.bits) - 1 if self.bits else -1)
+
+
+#: Lengths themselves.
+LENGTHS = Packed(0, 0, np.dtype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +282,11 @@ class Tree:
         return len(self._top)
 
     @cached_property
+    def top_labels(self) -> Array:
+        """Vertices of the top, on the device."""
+        return self.labels[cupy.asarray(self._top)]
+
+    @cached_property
     def ranked(self) -> Numbers:
         """Rows and labels of the top by rank among its columns."""
         by_label, by_column = (np.full(self.n, -1, np.int32) for _ in range(2))
@@ -312,13 +343,24 @@ class Sweeps:
         top = int(tree.levels[0][0][0]) if tree.levels else 0
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
-    def batch(self, lanes: Lanes, out: Array) -> None:
-        """out[v, t] ← A*[lane t, v], or A*[v, lane t] if mirrored; rows 16-byte aligned, of `lanes.padded` entries."""
+    def batch(self, lanes: Lanes, out: Array, word: Packed | None = None) -> None:
+        """out[v, t] ← A*[lane t, v], or A*[v, lane t] if mirrored; rows 16-byte aligned, of `lanes.padded` entries.
+
+        With a `word`, of packed lengths: the quantity, in the memory of `out`.
+        """
         if not lanes.count:
             return
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, out)
-        self.sweep_low(lanes, v, out)
+        if word is None:
+            self.sweep_low(lanes, v, out)
+            return
+        kernels = text.functions(*self._kind, word.dtype.name)
+        self.sweep_low(lanes, v, out, kernels=kernels, word=word)
+        grid = -(-lanes.padded // (4 * WARP * self.tree.shape.each)), self.tree.top_columns
+        rows = self.tree.top_labels, out, _pitch(out), np.int32(lanes.padded)
+        if self.tree.top_columns:
+            kernels["unpack_rows"](grid, (4 * WARP,), (*rows, *word.arguments))
 
     def part(self, lanes: Lanes, out: Array, numbers: Numbers) -> None:
         """`batch` of some rows, which stand where `Tree.numbered` says."""
@@ -390,16 +432,17 @@ class Sweeps:
                 self.kernels["sweep_level"]((len(tiles), groups), (threads,), arguments, shared)
 
     def sweep_low(
-        self, lanes: Lanes, v: Label, out: Array, numbers: Numbers | None = None, kernels: Any = None, worst: Any = None
-    ) -> None:
-        """y of all regions; with other kernels, some of their rows, or the worst of each."""
+        self, lanes: Lanes, v: Label, out: Array, numbers: Numbers | None = None, kernels: Any = None,
+        worst: Any = None, word: Packed | None = None,
+    ) -> None:  # fmt: skip
+        """y of all regions; with other kernels, some of their rows, the worst of each, or a quantity."""
         tree, shape = self.tree, self.tree.shape
         if not len(tree.regions):
             return
         groups = -(-lanes.padded // (WARP * shape.warps * shape.each))
         tables = tree.nodes, tree.regions, lanes.ranges, tree.local, *self._rest(lanes, v, out, numbers)
         ends = (0, 0) if worst is None else (worst, lanes.padded)
-        arguments = *tables, *ends, np.int32(len(tree.regions)), np.int32(groups)
+        arguments = *tables, *ends, np.int32(len(tree.regions)), np.int32(groups), *(word or LENGTHS).arguments
         function = (kernels or self.kernels)["sweep_regions"]
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
