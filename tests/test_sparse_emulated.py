@@ -144,7 +144,7 @@ def test_quantities_are_unpacked_as_tables_are_written(dtype, emulated_kernels):
             for kind in ("int64", "float64"):
                 none = np.iinfo(np.int64).max if kind == "int64" else np.inf
                 for shift, bits, want in ((5, 0, packed >> 5), (0, 5, packed & 31), (2, 6, packed >> 2 & 63)):
-                    got = E.on_device.dense(word=sweep.Packed(shift, bits, np.dtype(kind))).get()
+                    got = E.on_device.dense(word=(shift, bits, np.dtype(kind))).get()
                     assert got.dtype == kind
                     np.testing.assert_array_equal(got, np.where(there, want.astype(kind), none))
 

@@ -133,8 +133,7 @@ def update(
         for taken in (closed, edges):
             taken.check_writable(M.dtype, where=where)
     with on_device(M):
-        if s.add.selects:
-            _refuse_others(M, W, [u for u, _ in entries][:1], s)
+        lines = _checked_lines(M, W, list(entries), s) if s.add.selects else None
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")
         new = M if alone else M.copy(order="C")
@@ -165,7 +164,7 @@ def update(
             spent = sum(e.spent for e in plan.considered if e.engine == plan.engine)
             return (plan.seconds - spent) / closing(n, ops)
 
-        if follow(new, W, entries, s, threads=threads, write=both, share=share) is None:
+        if follow(new, W, entries, s, threads=threads, write=both, share=share, lines=lines) is None:
             new = fresh().in_kind(answer(fresh()).engine.storage)
 
         def write() -> None:
@@ -183,13 +182,19 @@ def update(
     return closed.give_back(new, where=where), edges.give_back(changed, where=where)
 
 
-def _refuse_others(D: Array, A: Array, rows: list[int], s: Semiring) -> None:
-    """Raise DomainError for a D without `one` on its diagonal, or, as zeros in rows of A tell, of a `null_value`."""
-    parts = D.diagonal(), *(X[u] for u in rows for X in (D, A))
-    diagonal, *lines = host(module(D).concatenate(parts)).reshape(len(parts), -1)  # one wait on a GPU
+def _checked_lines(D: Array, A: Array, ends: list[tuple[int, int]], s: Semiring) -> list[np.ndarray] | None:
+    """D[u], A[u], D[:, u] and D[v] of the only change (u, v) of a matrix on a GPU, fetched with one wait; else None.
+
+    Raises DomainError for a D without `one` on its diagonal, or, as zeros in a row of A tell, of a `null_value`.
+    """
+    alone = len(ends) == 1 and device_of(D) != "cpu"
+    near = [(D[u], A[u], *(D[:, u], D[v])[: 2 * alone]) for u, v in ends[:1]]
+    parts = [D.diagonal(), *(line for lines in near for line in lines)]
+    diagonal, *lines = host(module(D).concatenate(parts)).reshape(len(parts), -1)
     if (diagonal != encode(s.one, D.dtype)).any():
         raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
-    for u, d, a in zip(rows, lines[::2], lines[1::2], strict=True):
+    for u, _ in ends[:1]:
+        d, a, *_ = lines
         zeros = (a == 0) & (d > 0 if s.add.selects == "least" else d < 0)
         zeros[u] = False
         if zeros.any() and survey(A, s, where="update", null_undeclared=True).ambiguous:
@@ -197,3 +202,4 @@ def _refuse_others(D: Array, A: Array, rows: list[int], s: Semiring) -> None:
                 f"update: A must have {s.zero} where there is no edge, got zeros, which D does not have for edges. Say "
                 f"A = apsp.as_graph(A, null_value=0).matrix({s.name!r})."
             )
+    return lines if alone else None

@@ -7,7 +7,7 @@ are counted, and computed anew (`changed.py` in `semiring/kernels/cpu/routes/` a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from operator import call
 from typing import Any
@@ -60,17 +60,20 @@ def follow(
     threads: int | None = None,
     write: Callable[[Step], int] = call,
     share: Callable[[], float] | None = None,
+    lines: Sequence[np.ndarray] | None = None,
 ) -> int | None:
     """D ← the closure of A after `changes`, from that before; the number of entries computed anew. A stays.
 
     All in D's dtype, D C-contiguous; `write(step)` runs a step that writes to D; `share()` is the time of this closure
-    over that of any of its size, asked before long repairs. None, with D spoilt unless there is
+    over that of any of its size, asked before long repairs. `lines` of one change (u, v), on the host, if they were
+    looked at: D[u], A[u], D[:, u] and D[v]. None, with D spoilt unless there is
     one change, if the matrix is to be closed anew: where that is cheaper or memory is short, ⊕ does not select, sums
     might leave the integers, or a cycle might beat `one`.
     """
     if s.add.selects is None or (dtypes.SCALARS[D.dtype].floating and s.mul.selects is None and Lengths.of(s) is None):
         return None
-    old, table = _entries(A, list(changes)), _Table(D, A, s, changes, threads, write, share)
+    table = _Table(D, A, s, changes, threads, write, share, lines)
+    old = _entries(A, list(changes)) if lines is None else {ends: lines[1][ends[1]].item() for ends in changes}
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
     if (len(changes) - len(worse)) * table.arc[0] + len(worse) * table.arc[1] > table.left:
         return None  # a closure takes less time
@@ -84,10 +87,10 @@ class _Table:
 
     def __init__(
         self, D: Array, A: Array, s: Semiring, changes: Weights, threads: int | None, write: Callable[[Step], int],
-        share: Callable[[], float] | None,
+        share: Callable[[], float] | None, lines: Sequence[np.ndarray] | None,
     ) -> None:  # fmt: skip
         self.D, self.s, self.n, self.found, self.slack, self.write, self.share = D, s, len(D), 0, 0.0, write, share
-        self.A, self.changes, self.zero = A, changes, dtypes.zero(s, D.dtype)
+        self.A, self.changes, self.zero, self.lines = A, changes, dtypes.zero(s, D.dtype), lines
         self.threads = threads or default_threads()
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
@@ -103,8 +106,11 @@ class _Table:
 
     def _lines(self, u: int, v: int, *weights: Scalar) -> tuple[np.ndarray, ...]:
         """Distances to an arc, distances from it, and its weights."""
-        both = host(module(self.D).concatenate((self.D[:, u], self.D[v])))
-        return both[: self.n], both[self.n :], np.array(weights, self.D.dtype)
+        lines = self.lines or host(module(self.D).concatenate((self.D[:, u], self.D[v]))).reshape(2, -1)
+        return lines[-2], lines[-1], np.array(weights, self.D.dtype)
+
+    def _entry(self, u: int, v: int) -> Any:
+        return (self.D[u, v] if self.lines is None else self.lines[0][v]).item()
 
     @cached_property
     def _complete(self) -> bool:
@@ -145,7 +151,7 @@ class _Table:
 
     def improve(self, u: int, v: int, w: Array) -> bool:
         """D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]."""
-        d = self.D[u, v].item()
+        d = self._entry(u, v)
         if not self._beats(w, d):
             return True
         if not self._spend(self.arc[0]) or not self._keeps(u, v, w, d):
@@ -157,7 +163,7 @@ class _Table:
     def worsen(self, A: Array, old: dict[Ends, Array], ends: Ends, new: Array) -> bool:
         """Compute anew what may lead over an arc; A has the entries `old` when this begins, and one is new then."""
         (u, v), w, D = ends, old[ends], self.D
-        d, old[ends] = D[u, v].item(), new
+        d, old[ends] = self._entry(u, v), new
         margin = self.slack * (abs(d) if self.relative else 2 * self.far + abs(w))
         if u == v or (self._beats(d, w) and not abs(w - d) <= margin) or d == self.zero:
             return True  # no best walk leads over it

@@ -370,13 +370,10 @@ class Eliminated(Engine):
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 
     def quantity(self, word: Word) -> Array:
-        there = self.elimination.on_device
-        alike = {self.dtype.name, word.dtype.name} <= {"int64", "float64"}
-        if there is None or self.potential is not None or word.unit != (1, 1) or not alike:
+        there, wide = self.elimination.on_device, {self.dtype.name, word.dtype.name} <= {"int64", "float64"}
+        if there is None or self.potential is not None or word.unit != (1, 1) or not wide:
             return super().quantity(word)
-        from semiring.kernels.cuda.sparse.sweep import Packed
-
-        return there.dense(word=Packed(word.shift, word.bits, word.dtype))
+        return there.dense(word=(word.shift, word.bits, word.dtype))
 
     def fill(self, out: np.ndarray) -> None:
         if self.potential is None and self.device == "cpu":

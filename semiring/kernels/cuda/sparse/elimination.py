@@ -21,7 +21,7 @@ from .fronts import Fronts
 from .hubs import Labels, Layout
 from .lanes import LANES, Lanes
 from .products import product
-from .sweep import Chosen, Packed, Shape, Sweeps, Tree
+from .sweep import LENGTHS, Chosen, Packed, Shape, Sweeps, Tree
 from .voronoi import nearest
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ class OnDevice:
         return self._kernels[mirrored]
 
     @on_device
-    def batch(
-        self, vertices: np.ndarray, out: Array = None, *, mirrored: bool = False, word: Packed | None = None
-    ) -> Any:
+    def batch(self, vertices: np.ndarray, out: Array = None, *, mirrored: bool = False, word: Packed = LENGTHS) -> Any:
         """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] if mirrored; a new array by default.
 
         Rows are 16-byte aligned, lanes padded to a multiple of 32. With a `word`, its quantity, as lengths' bits.
@@ -211,7 +209,7 @@ class OnDevice:
         return max(LANES, most // LANES * LANES)
 
     @on_device
-    def dense(self, out: Array = None, word: Packed | None = None) -> Any:
+    def dense(self, out: Array = None, word: Packed = LENGTHS) -> Any:
         """All n² entries, or, in a new array, a quantity packed in them; a new array has 16-byte aligned rows."""
         pitch = -(-self.n // LANES) * LANES
         if out is None:
@@ -230,7 +228,7 @@ class OnDevice:
                 self.batch(part, memory[:, start:], mirrored=True, word=word)
             else:
                 out[:, start : start + step] = self.batch(part, mirrored=True)[:, : len(part)]
-        return out if word is None else out.view(word.dtype)
+        return out.view(word[2]) if word is not LENGTHS else out
 
     @on_device
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Any:

@@ -155,21 +155,16 @@ def _pitch(X: Array) -> int:
     return int(X.strides[0]) // int(X.itemsize)
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A quantity in lengths of 64 bits: `bits` above `shift`, or all above; and its dtype, int64 or float64."""
-
-    shift: int
-    bits: int
-    dtype: np.dtype
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        return np.int32(self.shift), np.int64((1 << self.bits) - 1 if self.bits else -1)
-
-
+#: A quantity in lengths of 64 bits: bits below it, its own, or 0 for all above; and its dtype, int64 or float64.
+Packed = tuple[int, int, np.dtype]
 #: Lengths themselves.
-LENGTHS = Packed(0, 0, np.dtype(np.int64))
+LENGTHS: Packed = 0, 0, np.dtype(np.int64)
+
+
+def _mask(word: Packed) -> tuple[Any, ...]:
+    """Arguments of kernels: shift and mask."""
+    shift, bits, _ = word
+    return np.int32(shift), np.int64((1 << bits) - 1 if bits else -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,24 +338,24 @@ class Sweeps:
         top = int(tree.levels[0][0][0]) if tree.levels else 0
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
-    def batch(self, lanes: Lanes, out: Array, word: Packed | None = None) -> None:
+    def batch(self, lanes: Lanes, out: Array, word: Packed = LENGTHS) -> None:
         """out[v, t] ← A*[lane t, v], or A*[v, lane t] if mirrored; rows 16-byte aligned, of `lanes.padded` entries.
 
-        With a `word`, of packed lengths: the quantity, in the memory of `out`.
+        A quantity packed in lengths takes the place of these.
         """
         if not lanes.count:
             return
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, out)
-        if word is None:
+        if word is LENGTHS:
             self.sweep_low(lanes, v, out)
             return
-        kernels = text.functions(*self._kind, word.dtype.name)
+        kernels = text.functions(*self._kind, word[2].name)
         self.sweep_low(lanes, v, out, kernels=kernels, word=word)
         grid = -(-lanes.padded // (4 * WARP * self.tree.shape.each)), self.tree.top_columns
         rows = self.tree.top_labels, out, _pitch(out), np.int32(lanes.padded)
         if self.tree.top_columns:
-            kernels["unpack_rows"](grid, (4 * WARP,), (*rows, *word.arguments))
+            kernels["unpack_rows"](grid, (4 * WARP,), (*rows, *_mask(word)))
 
     def part(self, lanes: Lanes, out: Array, numbers: Numbers) -> None:
         """`batch` of some rows, which stand where `Tree.numbered` says."""
@@ -433,7 +428,7 @@ class Sweeps:
 
     def sweep_low(
         self, lanes: Lanes, v: Label, out: Array, numbers: Numbers | None = None, kernels: Any = None,
-        worst: Any = None, word: Packed | None = None,
+        worst: Any = None, word: Packed = LENGTHS,
     ) -> None:  # fmt: skip
         """y of all regions; with other kernels, some of their rows, the worst of each, or a quantity."""
         tree, shape = self.tree, self.tree.shape
@@ -442,7 +437,7 @@ class Sweeps:
         groups = -(-lanes.padded // (WARP * shape.warps * shape.each))
         tables = tree.nodes, tree.regions, lanes.ranges, tree.local, *self._rest(lanes, v, out, numbers)
         ends = (0, 0) if worst is None else (worst, lanes.padded)
-        arguments = *tables, *ends, np.int32(len(tree.regions)), np.int32(groups), *(word or LENGTHS).arguments
+        arguments = *tables, *ends, np.int32(len(tree.regions)), np.int32(groups), *_mask(word)
         function = (kernels or self.kernels)["sweep_regions"]
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
