@@ -207,9 +207,9 @@ class Queries(Pairs, Columns):
         6
         """
         wanted = rows_wanted(sources, self.n, block)
-        if block is None:
-            block = min(LANES, self._lanes) if self.on_device is None else self.on_device.block
-        return self._rows(wanted, int(block)) if self.on_device is None else self.on_device.rows(wanted, int(block))
+        if self.on_device is not None:
+            return self.on_device.rows(wanted, block)
+        return self._rows(wanted, min(LANES, self._lanes) if block is None else int(block))
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """All of A*, streamed for reductions: (indices (k,), panel (n, k)), in the fastest order.
