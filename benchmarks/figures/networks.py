@@ -20,6 +20,7 @@ ENGINES = {"cpu": ("elimination", "searches", "scipy", "dense"), "cuda": ("elimi
 #: Question → rows of SciPy's searches that it is held to (−1: all), and the query of a result `r` of n vertices.
 QUESTIONS: dict[str, tuple[float, Callable[[Any, int], Any]]] = {
     "16 rows": (16, lambda r, n: r.table(range(16), range(n))),
+    "all rows": (-1, lambda r, n: [float(D[-1, -1]) for _, D in r.rows()]),
     "a pair": (1, lambda r, n: r.distance(1, n - 2)),
     "a path": (1, lambda r, n: r.path(1, n - 2)),
     "eccentricities": (-1, lambda r, n: r.reduce("eccentricity")),

@@ -11,6 +11,7 @@ import common
 import numpy as np
 
 from apsp import closure, shortest_paths
+from apsp.generate import road_like
 
 from . import Figure, Task, in_turns, setting
 
@@ -26,6 +27,7 @@ def tasks(device: str) -> Iterator[Task]:
     yield name, partial(_packed, name, device, n)
     name = f"quantities: one of a matrix, along predecessors, float32 {large}"
     yield name, partial(_along, name, device, large)
+    yield "quantities: one of a road network, packed", partial(_packed_of_roads, device)
 
 
 def _packed(name: str, device: str, n: int) -> Figure:
@@ -41,6 +43,30 @@ def _packed(name: str, device: str, n: int) -> Figure:
     np.testing.assert_array_equal(cases._host(ours()[0]), cases._host(closure(floats)))
     theirs = partial(closure, floats, **options)
     return Figure(name, *in_turns(ours, theirs, clock=clock), "the closure in float64", PACKED)
+
+
+def _packed_of_roads(device: str) -> Figure:
+    """Of 1,000 × 1,000 pairs on a processor, of all on a GPU."""
+    g, rng = road_like(1000 if common.quick() else 30_000, seed=1), np.random.default_rng(0)
+    i, j = (None, None) if device == "cuda" else rng.choice(g.n, (2, 1000))
+    metres = np.rint(g.weights * rng.uniform(5, 20, g.edge_count))
+    plain, r = (
+        shortest_paths(g, engine="elimination", device=device, threads=1, **also)
+        for also in ({}, {"along": {"m": metres}})
+    )
+    _, _, clock = setting(device)
+
+    def table(r: Any, of: str | None = None) -> Any:
+        if device == "cpu":
+            return r.table(i, j, of=of)
+        return [D for _, D in r.rows(of=of)][-1]
+
+    for u, v in rng.choice(g.n, (20, 2)).tolist():
+        assert r.distance(u, v, of="m") == metres[r.edges(u, v)].sum()
+    times = in_turns(partial(table, r, "m"), partial(table, plain), clock=clock)
+    return Figure(
+        "quantities: one of a road network, packed", *times, "distances alone", 1 / 1.3 if device == "cpu" else None
+    )
 
 
 def _along(name: str, device: str, n: int) -> Figure:
