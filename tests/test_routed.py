@@ -364,3 +364,18 @@ class TestMeasures:
             shortest_paths([("a", "b", 1)], "max_min").diameter()
         with pytest.raises(ShapeError):
             m.diameter(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_paths_of_a_matrix_read_the_edges_that_are_distances(dtype):
+    """Of few sources, without a table: as the table of all, and as long as the distances."""
+    n, rng = 90, np.random.default_rng(3)
+    A = (rng.random((n, n)) if dtype == "float32" else rng.integers(0, 30, (n, n))).astype(dtype)
+    A[rng.random((n, n)) < 0.3] = np.inf if dtype == "float32" else np.iinfo(dtype).max
+    r, pairs = shortest_paths(A), [(4, 7), (4, 80), (61, 2)]
+    for (u, v), path in zip(pairs, r.paths(pairs), strict=True):
+        assert (path[0], path[-1]) == (u, v)
+        assert sum(A[path[:-1], path[1:]].tolist()) == pytest.approx(r.distance(u, v), rel=1e-5)
+    rows = np.concatenate([P for _, P in r.predecessor_rows([4, 61])])
+    assert len(r._trees.edges(essential=True)[1]) < n * n // 4
+    np.testing.assert_array_equal(rows, r.predecessors[[4, 61]])

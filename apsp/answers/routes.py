@@ -156,8 +156,9 @@ def next_hops(
     return closed.give_back(found, where="next_hops")
 
 
-#: Tolerated rounding between an edge and its distance, in eps of the largest distance; sums compare to 4 eps.
-DOUBT = 16
+#: Tolerated rounding between an edge and its distance, in eps of the largest distance; sums compare to 4 eps, where
+#: that does not suffice to 256, and at last to n.
+DOUBT, FEW_EPS = 16, 256
 
 
 class Trees:
@@ -233,21 +234,24 @@ class Trees:
         return self.graph.matrix(self.semiring, D.dtype)
 
     def edges(self, *, reverse: bool = False, essential: bool = False) -> Edges:
-        """CSR by tail, or reversed; `essential` drops edges worse than their distances.
+        """CSR by tail, or reversed; `essential` drops edges worse than their distances, if a table is stored.
 
-        Only where ⊗ selects can such edges attain a distance; there they are dropped if a table is stored.
+        Of lists only where ⊗ selects, as only there such edges can attain a distance; of matrices always, as they may
+        have more edges than fit.
         """
         windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
-        # A matrix on disk may have more edges than fit.
-        alone = bool(self.semiring.mul.selects) or (windows is not None and self.graph.n > 0)
-        essential = essential and self.engine.stored and alone
+        matrix = self.graph.dense is not None and self.graph.n > 0
+        essential = essential and self.engine.stored and (matrix or bool(self.semiring.mul.selects))
         if (reverse, essential) not in self._listed:
             if essential and windows is not None:
                 tails, heads, weights = self._essential(windows, together(windows.of))
+            elif essential and matrix:
+                A = self.graph.matrix(self.semiring, self.engine.dtype)
+                tails, heads, weights = self._essential(A, 1, max(FEW_EPS, self.graph.n))
             else:
                 tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
             used = weights != dtypes.zero(self.semiring, weights.dtype)
-            if essential and windows is None:
+            if essential and not matrix:
                 used[used] = weights[used] == self.engine.entries(tails[used], heads[used])
             first, second = (x[used].astype(np.int32) for x in ((heads, tails) if reverse else (tails, heads)))
             del tails, heads
@@ -288,11 +292,14 @@ class Trees:
             self._largest = max((dtypes.largest_finite(host(D)) for _, D in parts), default=0.0)
         return DOUBT * dtypes.SCALARS[self.engine.dtype].eps * self._largest + self.within
 
-    def _essential(self, A: Array, together: int) -> Edges:
-        """Tails, heads and weights of matrix edges as good as their distances, within rounding; raises MemoryNeeded."""
+    def _essential(self, A: Array, together: int, wide: int = 1) -> Edges:
+        """Tails, heads and weights of matrix edges as good as their distances; raises MemoryNeeded.
+
+        Within rounding, `wide` times what is tolerated.
+        """
         zero, every = dtypes.zero(self.semiring, A.dtype), np.arange(self.graph.n)
         step = height(4 * A.shape[1] * A.dtype.itemsize, together)  # four arrays at a time
-        slack = self._slack(step)
+        slack = wide * self._slack(step)
         found: list[Edges] = []
         for sources, rows in self.engine.rows(every, step):
             part, D = host(A[int(sources[0]) : int(sources[-1]) + 1]), host(rows)
