@@ -26,7 +26,6 @@ from ..kernels.cpu.routes.equality import SLACK
 from ..kernels.cpu.sparse import alike, backward, counted, sweep
 from ..kernels.cpu.sparse.counted import HINT, MANY
 from ..kernels.cpu.sparse.mutual import mutual, unreached
-from ..kernels.cpu.sparse.strips import STRIP
 from . import pendant, structure
 from .buffers import addresses, aligned
 
@@ -115,27 +114,26 @@ class Flows:
         units, self.slack = found
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         m = w + r
-        self.factor, self.panel = (np.concatenate(([0], np.cumsum(x))) for x in (w * (m - 1) - w * (w - 1) // 2, w * r))
+        self.factor = np.concatenate(([0], np.cumsum(w * (m - 1) - w * (w - 1) // 2)))
         self.offset = np.zeros(len(S), np.int64)  # of each front, after its ancestors
         counted.below(S.parent, m * m, self.offset)
         updates, front, path = int((S.update + r * r).max()), int(m.max()), int((self.offset + m * m).max())
-        factors, panels = int(self.factor[-1]), int(self.panel[-1])
-        entries = 6 * factors + 4 * panels + threads * (2 * factors + panels) + 2 * max(updates + front**2, path)
+        factors = int(self.factor[-1])
+        entries = (10 + 2 * threads) * factors + 2 * max(updates + front**2, path)
         require(8 * entries, where="flows", hint=HINT)
         arcs = self.arcs = structure.arcs(S, tails.astype(np.int32), heads.astype(np.int32))
         self.lengths = np.ascontiguousarray(units[arcs.arc])
         self._ends = tails.astype(np.int64), heads.astype(np.int64)
         self.F = [np.empty(factors) for _ in range(4)]  # lengths and counts of paths below the diagonal, then above it
-        self.L = [np.empty(panels) for _ in range(2)]
         memory = *np.empty((2, updates)), *np.empty((2, front * front))
         for start, stop in self._pieces(S.work, 16):
             if counted.eliminate(
                 start, stop, self.slack, S.first, S.begin, S.local, S.child, S.sibling, arcs.begin, arcs.row, arcs.col,
-                self.lengths, S.update, self.factor, self.panel, *memory, *self.F, *self.L,
+                self.lengths, S.update, self.factor, *memory, *self.F,
             ):  # fmt: skip
                 return
         del memory
-        self._keep(path, w)
+        self._keep(path)
         # Maximal subtrees within SUBTREES: their supernodes, last first, and columns.
         high = structure.tops(S.parent, S.leaf, S.first, SUBTREES[1])[::-1] + 1
         high = high[S.first[high] - S.first[S.leaf[high - 1]] >= SUBTREES[0]]
@@ -223,18 +221,15 @@ class Flows:
         return np.array_equal(lower, upper) and np.array_equal(lower_counts, upper_counts)
 
     def _along(self, sums: list[np.ndarray]) -> np.ndarray:
-        S, arcs = self.S, self.arcs
-        m, w = np.diff(S.first) + np.diff(S.begin), int(np.diff(S.first).max())
+        S, arcs, (lower, lower_counts, upper, upper_counts) = self.S, self.arcs, self.F
+        m = np.diff(S.first) + np.diff(S.begin)
         size = int((self.offset + m.astype(np.int64) ** 2).max())
-        F, G, row, carried = np.empty(size), np.empty(size), np.empty((3, w)), np.zeros(len(arcs.arc))
-        (lower, lower_counts, upper, upper_counts), (below, beyond, kept) = self.F, sums
-        closed = np.zeros(len(self.L[0]))
-        closed[self.entries] = kept
+        F, G, below, carried = np.empty(size), np.empty(size), np.zeros(len(lower)), np.zeros(len(arcs.arc))
+        below[self.entries], beyond = sums
         for start, stop in reversed(self._pieces(S.work, 16)):
             counted.spread(
                 start, stop, S.first, S.begin, S.local, S.parent, arcs.begin, arcs.row, arcs.col, self.lengths,
-                self.factor, self.panel, self.offset, lower, lower_counts, below, upper, upper_counts, beyond, closed,
-                F, G, *row, carried,
+                self.factor, self.offset, lower, lower_counts, below, upper, upper_counts, beyond, F, G, carried,
             )  # fmt: skip
         out = np.empty(len(carried))
         out[arcs.arc] = carried
@@ -244,25 +239,24 @@ class Flows:
         """Choose the dtype and reset all sums."""
         self.dtype = np.dtype(dtype)
         self.kind = choose(get("min_plus"), self.dtype, True)
-        self._sums = [np.zeros(len(x)) for x in (self.F[0], self.F[2], self.entries)]
-        near = self.F[0], self.F[2], self.L[0][self.entries]
-        self._near, self._inside = [self._placed(x) for x in near], self.L[1][self.entries]
+        self._sums = [np.zeros(len(x)) for x in (self.entries, self.F[2])]
+        self.lower, self.upper = self._placed(self.F[0][self.entries]), self._placed(self.F[2])
         self.ends = np.zeros(self.S.n, np.int64)
 
-    def _keep(self, path: int, w: np.ndarray) -> None:
-        """Rows of L that best walks may use, by strips."""
-        S, each, self.longest = self.S, -(-w // STRIP), 0.0
-        strips, rows = int(each.sum()), int((each * np.diff(S.begin)).sum())
-        self.strips, slots, kept = np.empty(len(S), np.int32), np.empty(rows, np.int32), np.zeros(strips + 1, np.int64)
-        spans, state = np.zeros(strips + 1, np.int64), np.zeros(3, np.int64)
-        entries, D = np.empty(len(self.L[0]), np.int64), np.empty(path)
+    def _keep(self, path: int) -> None:
+        """Entries of F that best walks may use, by columns."""
+        S, size, self.longest = self.S, len(self.F[0]), 0.0
+        self.starts, slots, entries = np.full(S.n + 1, size), np.empty(size, np.int32), np.empty(size, np.int64)
+        D = np.empty(path)
         for start, stop in reversed(self._pieces(S.work, 16)):
             longest = counted.kept(
-                start, stop, self.slack, S.first, S.begin, S.slot, S.local, S.parent, self.factor, self.panel,
-                self.offset, self.F[0], self.F[2], self.L[0], D, self.strips, kept, spans, slots, entries, state,
+                start, stop, self.slack, S.first, S.begin, S.slot, S.base, S.local, S.parent, self.factor, self.offset,
+                self.F[0], self.F[2], D, self.starts, slots, entries,
             )  # fmt: skip
             self.longest = max(self.longest, longest)
-        self.kept, self.spans, self.slots, self.entries = kept, spans, slots, entries[: state[2]].copy()
+        begin = self.starts[0]
+        self.starts, self.slots, self.entries = self.starts - begin, slots[begin:].copy(), entries[begin:].copy()
+        self.counts = self.F[1][self.entries]
 
     def _placed(self, lengths: np.ndarray) -> np.ndarray:
         """Lengths in the sweep's dtype; those too long for a best path become infinite."""
@@ -297,8 +291,8 @@ class _Worker:
         self.asked = np.zeros(S.n, np.int32)
         self.most[3] = 1.0 + flows.slack
         self.climb, self.sweep, self.climb_back = _code(flows.kind)
-        pairs = np.concatenate(([0], np.cumsum(np.diff(flows.panel) + np.diff(flows.factor))))
-        self.stops = np.array([start for start, _ in flows._pieces(pairs, max(1, 4 * lanes * 64 // gain(flows.kind)))])
+        pieces = flows._pieces(flows.starts[S.first], max(1, 4 * lanes * 64 // gain(flows.kind)))
+        self.stops = np.array([start for start, _ in pieces])
         # Merged lanes of a subtree: their rows, and the workspace of `alike.together`.
         self.own = [aligned((max(1, S.height) * lanes,), d) for d in (flows.dtype, *[_F64] * 2)]
         self.which, self.keys = np.zeros((2, lanes), np.int32), np.empty((2, lanes), np.int64)
@@ -337,19 +331,18 @@ class _Worker:
         owners, lane = S.owner[places], np.arange(len(places))
         own = self.places[owners] + places - S.first[owners]
         z[own, lane], numbers[own, lane] = flows.kind.one, 1.0
-        (_, lower_counts, _, upper_counts), (lower, upper, closed) = flows.F, flows._near
-        below, beyond, inside = self.sums
-        climbed = path, self.places, S.first, S.begin, S.rows, S.owner, flows.factor, self.index, upper, upper_counts
+        below, beyond = self.sums
+        upper = flows.upper, flows.F[3]
+        climbed = path, self.places, S.first, S.begin, S.rows, S.owner, flows.factor, self.index, *upper
         self.climb.call(flows.kind, lanes, len(path), *addresses(*climbed, z, numbers, self.most))
-        strips = flows.strips, flows.kept, flows.spans, flows.slots
         lowest, rows = 0, S.permutation
         if half:
             lowest, rows = int(owners[0]), self.asked
             rows[S.first[lowest] : places[0]] = 1  # before the sources: no demand
             rows[places] = np.arange(1, len(places) + 1)
-        swept = self.places, S.first, S.parent, S.begin, S.slot, S.base, *strips, flows.factor, rows
-        panels = lower, lower_counts, below, closed, flows._inside, inside, self.y, *self.numbers, z, numbers, owed
-        tables = addresses(*swept, self.index, *panels)
+        swept = self.places, S.first, S.parent, S.base, flows.starts, flows.slots, rows
+        lower = flows.lower, flows.counts, below
+        tables = addresses(*swept, *lower, self.y, *self.numbers, z, numbers, owed)
         told = addresses(self.ends, self.most, self.members)
         rest = *addresses(self._nothing(lanes), asked), int(len(asked) > 1), *told
         stop, begun = len(S), -1
@@ -413,11 +406,11 @@ class _Worker:
 
 _F64 = np.dtype(np.float64)
 #: Index among a sweep's tables of the path's lengths, followed by its counts and demand.
-_PATH = 19
+_PATH = 10
 
 
 @cache
 def _code(kind: Kind) -> tuple[Entry, Entry, Entry]:
-    parts = (backward.climb, 15), (backward.sweep, 37), (backward.climb_back, 16)
+    parts = (backward.climb, 15), (backward.sweep, 28), (backward.climb_back, 16)
     climb, swept, back = (machine_code(part, kind, "i" * count) for part, count in parts)
     return climb, swept, back

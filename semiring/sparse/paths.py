@@ -7,17 +7,16 @@ from itertools import pairwise
 import numpy as np
 
 from ..host.types import Edges
-from ..kernels.cpu.code import CALL
+from ..kernels.cpu.code import CALL, compiled
 from ..kernels.cpu.kinds import choose
 from ..kernels.cpu.pool import run
 from ..kernels.cpu.routes import voronoi
-from ..kernels.cpu.routes.code import compiled
 from ..kernels.cpu.routes.predecessors import beats_one
 from .lazy import Lazy
 from .queries import Queries
 
-#: Kernel signatures after the kind (`cpu.routes.code`).
-_CLIMB, _SWEEP = "iip" + "plpl" + "aap", "ii" + "plpl" + "aap" + "pap"
+#: Kernel signatures after the kind (`cpu.code`).
+_CLIMB, _SWEEP = "iis" + "slsl" + "aas", "ii" + "slsl" + "aas" + "sas"
 
 
 def best_path(E: Queries, u: int, v: int, edges: Edges) -> list[int] | None:

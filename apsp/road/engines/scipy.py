@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any
@@ -104,12 +103,8 @@ class Searches(Engine):
 
     def _all(self) -> np.ndarray:
         """All rows by one call if short, without copying."""
-        n, begun = self.shape[0], time.perf_counter()
-        if self.dtype == np.float64 and self.method == "dijkstra" and n > BLOCK:
-            self._search(self._forward, np.arange(BLOCK))
-            if (time.perf_counter() - begun) * n <= STRETCH * BLOCK:
-                return self._search(self._forward, np.arange(n))
-        return super()._all()
+        n = self.shape[0]
+        return self._search(self._forward, np.arange(n)) if 0 < n <= self._together() else super()._all()
 
     def _together(self) -> int:
         """Rows per call: SciPy ignores Ctrl-C within one, and its rows are float64."""

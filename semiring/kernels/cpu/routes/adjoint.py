@@ -22,11 +22,11 @@ from ....host.errors import DivergenceError, DomainError
 from ....host.memory import require
 from ....host.types import Scalar
 from ..annotations import Array
+from ..code import compiled
 from ..csr.backend import arranged
 from ..intrinsics import kernel, zero
 from ..kinds import Kind, choose
 from ..pool import run
-from .code import compiled
 from .equality import SLACK, better, rounds
 from .tight_arcs import AHEAD, LANES, WORD, flattened, left_by_none, settle, try_alone, try_together, vertex_of
 
@@ -194,7 +194,7 @@ def sums(
 #: Placeholders for counts when sums are added, and for sums when paths are counted.
 _NO_COUNTS = np.empty((0, 0), np.int64)
 _NO_SUMS = np.empty((1, 0)), False, np.empty(0), np.empty(0), np.empty(0)
-_SIGNATURE = "AuwuwuuaxxtFtfffLlAAaahuuwuuf0uuuii"
+_SIGNATURE = "AuwuwuuaxxbFbfffLlAAaahuuwuuf0uuuii"
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 

@@ -17,10 +17,10 @@ from ....algebra.records import Semiring
 from ....host.types import Scalar
 from ...repair import Repair
 from ..annotations import Array
+from ..code import compiled
 from ..dense.backend import CpuBackend
 from ..intrinsics import kernel, one, part, plus, row, times, zero
 from ..kinds import Kind, choose
-from .code import compiled
 from .equality import better, tight
 
 #: Entries per edge from which products follow edges one by one.
@@ -133,7 +133,7 @@ def write(kind: Kind, D: Array, rows: Array, cols: Array, found: Array) -> None:
 
 
 _SIGNATURES = {
-    gain: "Aiixl", affected: "Aiixxxbb", keep: "AiixxxBllA", look: "Abb", to_edges: "AllaA", from_edges: "llaAA",
+    gain: "Aiixl", affected: "Aiixxxoo", keep: "AiixxxOllA", look: "Aoo", to_edges: "AllaA", from_edges: "llaAA",
     write: "AllA",
 }  # fmt: skip
 

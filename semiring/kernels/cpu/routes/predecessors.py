@@ -26,12 +26,11 @@ from ....algebra.ranges import steps
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
 from ....host.memory import require
-from ..code import machine_code
+from ..code import compiled, machine_code
 from ..kinds import Kind, choose, raw, semiring_of
 from ..pool import calls, run
 from ..sparse import movers
 from .checks import attain, product
-from .code import compiled
 from .equality import rounds
 from .nearest import GROUP, LANES, OPEN, best, nearest
 from .plateaus import begin, count_into, count_tight, levels, list_into, list_tight, near
@@ -46,15 +45,15 @@ ALLOWED = 4.0
 #: Argument letters of kernels: see `code.compiled`.
 _SIGNATURES = {
     best: "Aaii",
-    nearest: "AAaPttxxAPpaaii",
+    nearest: "AAaSbbxxASsaaii",
     count_tight: "AAxxlii",
-    list_tight: "AAxxlpapii",
-    list_into: "lpalpaii",
-    begin: "APplpaxxpii",
-    near: "APlpatxpii",
-    levels: "APlpalpattxxpbbpppii",
-    product: "ApAlpaii",
-    attain: "PpAAtlpapbii",
+    list_tight: "AAxxlsasii",
+    list_into: "lsalsaii",
+    begin: "ASslsaxxsii",
+    near: "ASlsabxsii",
+    levels: "ASlsalsabbxxsoosssii",
+    product: "AsAlsaii",
+    attain: "SsAAblsasoii",
 }
 
 

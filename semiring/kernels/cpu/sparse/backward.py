@@ -1,4 +1,4 @@
-"""Sweeps of lengths and best-walk counts, and their adjoint passes to L and F.
+"""Sweeps of lengths and best-walk counts, and their adjoint passes to F.
 
 One walk over the supernodal tree does both, for a batch of sources as lanes: rows are computed on the way down, and
 dependencies are passed on once a subtree is done. So only the path from the root is in memory: y, its counts and G of
@@ -8,26 +8,22 @@ each column. See `counted` for G and the quantities; z is the climb's. Lengths a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
-from ....host.types import Function
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
+from ..annotations import Builder, Value
 from ..instructions import Int, instruction
 from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..kinds import Kind
 from ..vectors import I32, I64, _declare, accumulate, across, loop, short_at, splat
-from .strips import STRIP, cases
 
 F64 = ir.DoubleType()
 #: Byte offsets of the second, third and fourth of four vectors.
 _SECOND, _THIRD, _FOURTH = 128, 256, 384
+#: Vectors of lanes, and entries of a column, that are taken together.
+WIDE = 2
 #: int32 lengths below this may be added twice.
 SHORT = 2**30
 
@@ -111,110 +107,68 @@ class _Lanes:
             r = b.call(fused, [r, b.call(fused, [minus, r, self.unit]), r])
         return b.fmul(x, r)
 
-    def all_one(self, values: list[Value]) -> Value:
-        b, bits = self.builder, ir.VectorType(I64, self.count)
-        unit, differ = b.bitcast(self.unit, bits), ir.Constant(bits, None)
-        for x in values:
-            differ = b.or_(differ, b.xor(b.bitcast(x, bits), unit))
-        mask = b.bitcast(b.icmp_unsigned("!=", differ, ir.Constant(bits, None)), ir.IntType(self.count))
-        return b.icmp_unsigned("==", mask, ir.Constant(mask.type, 0))
+    def all_one(self, x: Value) -> Value:
+        mask = self.builder.bitcast(self.builder.fcmp_unordered("!=", x, self.unit), ir.IntType(self.count))
+        return self.builder.icmp_unsigned("==", mask, ir.Constant(mask.type, 0))
 
 
-def by_columns(emit: Callable[..., None]) -> Function:
-    """Decorator: emit(builder, lanes, columns, *integers) as an instruction of (kind, columns, *integers).
-
-    A switch over noinline functions, one per number of columns.
-    """
-    count = emit.__code__.co_argcount - 3
-
-    def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        kind = signature.args[0]
-        for columns in cases(builder, args[1]):
-            builder.call(_made(builder.module, kind, columns), args[2:])
-        return context.get_dummy_value()
-
-    def _made(module: Any, kind: Kind, columns: int) -> Any:
-        called = f"semiring.flows{emit.__name__}.{kind.dtype}.{kind.tile.width}.{columns}"
-        if called in module.globals:
-            return module.globals[called]
-        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * count), called)
-        function.linkage = "linkonce_odr"
-        function.attributes.add("noinline")
-        inside = ir.IRBuilder(function.append_basic_block("entry"))
-        emit(inside, _Lanes(inside, kind), columns, *function.args)
-        inside.ret_void()
-        return function
-
-    @wraps(emit)
-    def define(typing: Typing, kind: Kind, *given: Type) -> Intrinsic:
-        return types.none(kind, *(types.intp,) * (count + 1)), codegen
-
-    return intrinsic(define)
-
-
-@by_columns
+@instruction
 def _forward(
-    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, y: Value,
-    s: Value, g: Value, at: Value, z: Value, zs: Value, q: Value, q_step: Value, label: Value, ends: Value, most: Value,
-    members: Value,
+    b: Builder, kind: Kind, lanes: Int, count: Int, index: Int, d: Int, p: Int, y: Int, s: Int, g: Int, at: Int, z: Int,
+    zs: Int, q: Int, q_step: Int, label: Int, ends: Int, most: Int, members: Int,
 ) -> None:  # fmt: skip
-    """y[at + c] = z ⊕ (one column only) ⊕ y[index[k]] + d[k, c], its counts s, and g = q / s where that is finite.
+    """y[at] = z ⊕ y[index[k]] + d[k], its counts s, and g = q / s where that is finite.
 
-    Rows of y, s, g, z, zs and q are `lanes` entries, column c's row of q is label[c] q_step; ends[label[c]] accumulates
-    the members of finite lanes, float64, followed by 64-bit sums per vector of them; `most` holds the largest counts, 1
-    for demand at y = ∞, the farthest y, and the factor up to which lengths are equal.
+    Rows of y, s, g, z, zs and q are `lanes` entries, the column's row of q is label[0] q_step; ends[label[0]]
+    accumulates the members of finite lanes, float64, followed by 64-bit sums per vector of them; `most` holds the
+    largest counts, 1 for demand at y = ∞, the farthest y, and the factor up to which lengths are equal.
     """
-    none, every = I64(0), range(columns)
+    v, none = _Lanes(b, kind), I64(0)
     v.scale = v.load(most, none, none, lanes, v.numbers, _FOURTH)
-    targets = [b.add(at, I64(c)) for c in every]
-    vertices = [short_at(b, label, I64(c)) for c in every]
-    with loop(b, none, b.sdiv(lanes, I64(v.count))) as group:
-        starts = [v.load(z, none, group, lanes, v.lengths)] if columns == 1 else [v.infinite] * columns
-        with accumulate(b, count, starts) as (k, before, found):
-            x, first = v.load(y, short_at(b, index, k), group, lanes, v.lengths), b.mul(k, I64(columns))
-            found += [v.least(v.sum(x, v.splat(d, b.add(first, I64(c)), v.lengths)), before[c]) for c in every]
-        if v.whole:
-            found = [v.least(x, v.infinite) for x in found]
-        bounds = [v.bound(x) for x in found]
-        own = [v.nothing] * columns
-        if columns == 1:
-            own = [b.select(v.within(starts[0], bounds[0]), v.load(zs, none, group, lanes, v.numbers), v.nothing)]
-        with accumulate(b, count, own) as (k, before, numbers):
-            row, places = short_at(b, index, k), [b.add(b.mul(k, I64(columns)), I64(c)) for c in every]
-            x, n = v.load(y, row, group, lanes, v.lengths), v.load(s, row, group, lanes, v.numbers)
-            tight = [v.within(v.sum(x, v.splat(d, here, v.lengths)), f) for here, f in zip(places, bounds, strict=True)]
-            numbers += [v.added(tight[c], before[c], n, v.splat(p, places[c], v.numbers)) for c in every]
-        asked = [v.load(q, b.mul(vertex, q_step), group, lanes, v.numbers) for vertex in vertices]
-        farthest = v.load(most, none, none, lanes, v.lengths, _THIRD)
-        for target, x in zip(targets, found, strict=True):
-            v.store(x, y, target, group, lanes)
-            if v.whole:
-                finite = b.select(v.less(x, v.infinite), x, farthest)
-                farthest = b.select(v.less(farthest, finite), finite, farthest)
-        if v.whole:
-            v.store(farthest, most, none, none, lanes, _THIRD)
-        with b.if_else(v.all_one(numbers)) as (then, otherwise):  # the common case, and then all are reached
-            with then:
-                for c in every:
-                    v.store(v.unit, s, targets[c], group, lanes)
-                    v.store(asked[c], g, targets[c], group, lanes)
-                    _add(b, ends, vertices[c], b.load(_place_of(b, b.add(members, b.mul(lanes, I64(8))), group)))
-            with otherwise:
-                greatest = v.load(most, none, none, lanes, v.numbers)
-                lost = v.load(most, none, none, lanes, v.numbers, _SECOND)
-                for c in every:
-                    reached = b.not_(v.same(found[c], v.infinite))
-                    number = b.select(reached, numbers[c], v.nothing)
-                    v.store(number, s, targets[c], group, lanes)
-                    v.store(b.select(reached, v.quotient(asked[c], number), v.nothing), g, targets[c], group, lanes)
-                    own = v.load(members, none, group, lanes, v.numbers)
-                    total = across(b, "fadd", b.select(reached, own, v.nothing))
-                    _add(b, ends, vertices[c], b.fptosi(total, I64))
-                    greatest = b.select(b.fcmp_ordered(">", number, greatest), number, greatest)
-                    missed = b.and_(b.not_(reached), b.fcmp_ordered("!=", asked[c], v.nothing))
-                    lost = b.select(missed, v.unit, lost)
-                v.store(greatest, most, none, none, lanes)
-                v.store(lost, most, none, none, lanes, _SECOND)
+    vertex, groups = short_at(b, label, none), b.sdiv(lanes, I64(v.count))
+    wide = b.sdiv(groups, I64(WIDE))
+    for many, first, last in ((WIDE, none, wide), (1, b.mul(wide, I64(WIDE)), groups)):
+        with accumulate(b, last, [], first) as (j, _, _):
+            each = [b.add(b.mul(j, I64(many)), I64(i)) for i in range(many)]
+            starts = [v.load(z, none, group, lanes, v.lengths) for group in each]
+            with accumulate(b, count, starts) as (k, before, found):
+                row, length = short_at(b, index, k), v.splat(d, k, v.lengths)
+                sums = [v.sum(v.load(y, row, group, lanes, v.lengths), length) for group in each]
+                found += [v.least(x, y) for x, y in zip(sums, before, strict=True)]
+            found = [v.least(x, v.infinite) if v.whole else x for x in found]
+            bounds = [v.bound(x) for x in found]
+            own = [v.load(zs, none, group, lanes, v.numbers) for group in each]
+            own = [b.select(v.within(*x), n, v.nothing) for *x, n in zip(starts, bounds, own, strict=True)]
+            with accumulate(b, count, own) as (k, before, numbers):
+                row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
+                for group, x, bound in zip(each, before, bounds, strict=True):
+                    tight = v.within(v.sum(v.load(y, row, group, lanes, v.lengths), length), bound)
+                    numbers.append(v.added(tight, x, v.load(s, row, group, lanes, v.numbers), number))
+            for group, x, number in zip(each, found, numbers, strict=True):
+                asked = v.load(q, b.mul(vertex, q_step), group, lanes, v.numbers)
+                v.store(x, y, at, group, lanes)
+                if v.whole:
+                    farthest = v.load(most, none, none, lanes, v.lengths, _THIRD)
+                    finite = b.select(v.less(x, v.infinite), x, farthest)
+                    v.store(b.select(v.less(farthest, finite), finite, farthest), most, none, none, lanes, _THIRD)
+                with b.if_else(v.all_one(number)) as (then, otherwise):  # the common case, and then all are reached
+                    with then:
+                        v.store(v.unit, s, at, group, lanes)
+                        v.store(asked, g, at, group, lanes)
+                        _add(b, ends, vertex, b.load(_place_of(b, b.add(members, b.mul(lanes, I64(8))), group)))
+                    with otherwise:
+                        reached = b.not_(v.same(x, v.infinite))
+                        number = b.select(reached, number, v.nothing)
+                        v.store(number, s, at, group, lanes)
+                        v.store(b.select(reached, v.quotient(asked, number), v.nothing), g, at, group, lanes)
+                        share = b.select(reached, v.load(members, none, group, lanes, v.numbers), v.nothing)
+                        _add(b, ends, vertex, b.fptosi(across(b, "fadd", share), I64))
+                        greatest = v.load(most, none, none, lanes, v.numbers)
+                        greatest = b.select(b.fcmp_ordered(">", number, greatest), number, greatest)
+                        v.store(greatest, most, none, none, lanes)
+                        missed = b.and_(b.not_(reached), b.fcmp_ordered("!=", asked, v.nothing))
+                        lost = b.select(missed, v.unit, v.load(most, none, none, lanes, v.numbers, _SECOND))
+                        v.store(lost, most, none, none, lanes, _SECOND)
 
 
 def _add(b: Builder, base: Value, entry: Value, value: Value) -> None:
@@ -226,39 +180,41 @@ def _place_of(b: Builder, base: Value, entry: Value) -> Value:
     return b.inttoptr(b.add(base, b.mul(entry, I64(8))), I64.as_pointer())
 
 
-@by_columns
+@instruction
 def _backward(
-    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, owed: Value,
-    y: Value, s: Value, g: Value, at: Value,
+    b: Builder, kind: Kind, lanes: Int, count: Int, index: Int, d: Int, p: Int, owed: Int, y: Int, s: Int, g: Int,
+    at: Int,
 ) -> None:  # fmt: skip
-    """Dependencies of y[at + c] passed to y[index[k]] and d[k, c], where y[index[k]] + d[k, c] is as long."""
-    groups = b.sdiv(lanes, I64(v.count))
-    with loop(b, I64(0), count) as k:
-        row, entry = short_at(b, index, k), b.mul(k, I64(columns))
-        places = [b.add(entry, I64(c)) for c in range(columns)]
-        lengths = [v.splat(d, place, v.lengths) for place in places]
-        numbers = [v.splat(p, place, v.numbers) for place in places]
-        with accumulate(b, groups, [v.nothing] * columns) as (group, before, sums):
-            x, n = v.load(y, row, group, lanes, v.lengths), v.load(s, row, group, lanes, v.numbers)
-            total = v.load(g, row, group, lanes, v.numbers)
-            for c in range(columns):
-                column = b.add(at, I64(c))
-                tight = v.same(v.sum(x, lengths[c]), v.load(y, column, group, lanes, v.lengths))
-                own = v.load(g, column, group, lanes, v.numbers)
-                total = v.added(tight, total, numbers[c], own)
-                sums.append(v.added(tight, before[c], n, own))
-            v.store(total, g, row, group, lanes)
-        for c, place in enumerate(places):
-            here = b.inttoptr(b.add(owed, b.mul(place, I64(8))), F64.as_pointer())
-            b.store(b.fadd(b.load(here), across(b, "fadd", sums[c])), here)
+    """Dependencies of y[at] passed to y[index[k]] and d[k], where y[index[k]] + d[k] is as long."""
+    v, wide = _Lanes(b, kind), b.sdiv(count, I64(WIDE))
+    for many, first, last in ((WIDE, I64(0), wide), (1, b.mul(wide, I64(WIDE)), count)):
+        with accumulate(b, last, [], first) as (j, _, _):
+            entries = [b.add(b.mul(j, I64(many)), I64(i)) for i in range(many)]
+            rows = [short_at(b, index, k) for k in entries]
+            lengths = [v.splat(d, k, v.lengths) for k in entries]
+            walks = [v.splat(p, k, v.numbers) for k in entries]
+            with accumulate(b, b.sdiv(lanes, I64(v.count)), [v.nothing] * many) as (group, before, sums):
+                found, own = v.load(y, at, group, lanes, v.lengths), v.load(g, at, group, lanes, v.numbers)
+                for row, length, number, total in zip(rows, lengths, walks, before, strict=True):
+                    tight = v.same(v.sum(v.load(y, row, group, lanes, v.lengths), length), found)
+                    passed = v.added(tight, v.load(g, row, group, lanes, v.numbers), number, own)
+                    v.store(passed, g, row, group, lanes)
+                    sums.append(v.added(tight, total, v.load(s, row, group, lanes, v.numbers), own))
+            for k, total in zip(entries, sums, strict=True):
+                _give(b, owed, k, total)
 
 
-@by_columns
+def _give(b: Builder, owed: Value, k: Value, sums: Value) -> None:
+    here = b.inttoptr(b.add(owed, b.mul(k, I64(8))), F64.as_pointer())
+    b.store(b.fadd(b.load(here), across(b, "fadd", sums)), here)
+
+
+@instruction
 def _push(
-    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, z: Value,
-    zs: Value, at: Value, most: Value,
-) -> None:  # fmt: skip
-    """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with counts; `columns` is 1."""
+    b: Builder, kind: Kind, lanes: Int, count: Int, index: Int, d: Int, p: Int, z: Int, zs: Int, at: Int, most: Int
+) -> None:
+    """z[index[k]] ← z[index[k]] ⊕ z[at] + d[k], with counts."""
+    v = _Lanes(b, kind)
     v.scale = v.load(most, I64(0), I64(0), lanes, v.numbers, _FOURTH)
     with loop(b, I64(0), count) as k:
         row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
@@ -273,12 +229,13 @@ def _push(
             v.store(n, zs, row, group, lanes)
 
 
-@by_columns
+@instruction
 def _push_back(
-    b: Builder, v: _Lanes, columns: int, lanes: Value, count: Value, index: Value, d: Value, p: Value, owed: Value,
-    z: Value, zs: Value, zg: Value, at: Value,
+    b: Builder, kind: Kind, lanes: Int, count: Int, index: Int, d: Int, p: Int, owed: Int, z: Int, zs: Int, zg: Int,
+    at: Int,
 ) -> None:  # fmt: skip
-    """Dependencies of z[index[k]] passed to z[at] and d[k], where z[at] + d[k] is as long; `columns` is 1."""
+    """Dependencies of z[index[k]] passed to z[at] and d[k], where z[at] + d[k] is as long."""
+    v = _Lanes(b, kind)
     with loop(b, I64(0), count) as k:
         row, length, number = short_at(b, index, k), v.splat(d, k, v.lengths), v.splat(p, k, v.numbers)
         with accumulate(b, b.sdiv(lanes, I64(v.count)), [v.nothing]) as (group, before, sums):
@@ -287,8 +244,7 @@ def _push_back(
             own = v.load(zg, row, group, lanes, v.numbers)
             v.store(v.added(tight, v.load(zg, at, group, lanes, v.numbers), number, own), zg, at, group, lanes)
             sums.append(v.added(tight, before[0], v.load(zs, at, group, lanes, v.numbers), own))
-        here = b.inttoptr(b.add(owed, b.mul(k, I64(8))), F64.as_pointer())
-        b.store(b.fadd(b.load(here), across(b, "fadd", sums[0])), here)
+        _give(b, owed, k, sums[0])
 
 
 @instruction
@@ -331,7 +287,7 @@ def climb(
         for c in range(w):
             below = m - c - 1
             _push(
-                kind, 1, lanes, below, index + 4 * (c + 1), upper + at * size, upper_counts + at * 8, z, zs,
+                kind, lanes, below, index + 4 * (c + 1), upper + at * size, upper_counts + at * 8, z, zs,
                 short(offset, s) + c, most,
             )  # fmt: skip
             at += below
@@ -354,86 +310,50 @@ def climb_back(
             below = m - c - 1
             at -= below
             _push_back(
-                kind, 1, lanes, below, index + 4 * (c + 1), upper + at * size, upper_counts + at * 8,
+                kind, lanes, below, index + 4 * (c + 1), upper + at * size, upper_counts + at * 8,
                 upper_sums + at * 8, z, zs, zg, short(offset, s) + c,
             )  # fmt: skip
-
-
-@part
-def _stacked(x: int, w: int, r: int, low: int, slot: int, own: int, index: int) -> None:
-    """index ← the rows of y of supernode x: its columns, then its R."""
-    for c in range(w):
-        write(index + 4 * c, np.int32(own + c))
-    for k in range(r):
-        write(index + 4 * (w + k), np.int32(short(slot, low + k)))
 
 
 @kernel
 def sweep(
     kind: Kind, lanes: int, start: int, stop: int, lowest: int, begun: int, last: int, offset: int, first: int,
-    parent: int, begin: int, slot: int, base: int, strips: int, kept: int, spans: int, slots: int, factor: int,
-    label: int, index: int, lower: int, lower_counts: int, lower_sums: int, closed: int, closed_counts: int,
-    closed_sums: int, y: int, s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int, q_step: int, ends: int,
-    most: int, members: int,
+    parent: int, base: int, starts: int, slots: int, label: int, lower: int, lower_counts: int, lower_sums: int, y: int,
+    s: int, g: int, z: int, zs: int, zg: int, nothing: int, q: int, q_step: int, ends: int, most: int, members: int,
 ) -> None:  # fmt: skip
     """Sweep supernodes stop − 1 … start, parents first, and their dependencies; zg collects the climb's share.
 
     The last call starts at `lowest`. `begun` is the supernode that the previous call swept last, −1 at first;
-    supernodes above `last` stay open, −1 for none. Strips of L have the rows kept by `counted.kept`. See `_forward` for
-    q, ends, most and members; a source's demand at itself is dropped.
+    supernodes above `last` stay open, −1 for none. `lower` has the entries of `counted.kept`, from starts[c] on. See
+    `_forward` for q, ends, most and members; a source's demand at itself is dropped.
     """
     size = itemsize(kind)
     row = lanes * size
     for x in range(stop - 1, start - (2 if start == lowest else 1), -1):
         above, next_up = begun if x == stop - 1 else x + 1, short(parent, x) if x >= lowest else last
         while above != -1 and above != next_up:  # all below it is done
-            f, low = short(first, above), long(begin, above)
-            w, r, own, at = (
-                short(first, above + 1) - f,
-                long(begin, above + 1) - low,
-                short(base, above),
-                short(offset, above),
-            )
-            if at < 0:
-                for j in range(0, w, STRIP):
-                    strip = short(strips, above) + j // STRIP
-                    k, here = long(kept, strip), long(spans, strip)
-                    _backward(
-                        kind, min(STRIP, w - j), lanes, long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
-                        closed_counts + here * 8, closed_sums + here * 8, y, s, g, own + j,
-                    )  # fmt: skip
-            else:
-                _stacked(above, w, r, low, slot, own, index)
-                for c in range(w):
-                    here = long(factor, above) + c * (w + r - 1) - c * (c - 1) // 2
-                    _backward(
-                        kind, 1, lanes, w + r - c - 1, index + 4 * (c + 1), lower + here * size,
-                        lower_counts + here * 8, lower_sums + here * 8, y, s, g, own + c,
-                    )  # fmt: skip
-                    ours = (own + c) * lanes
+            f, own, at = short(first, above), short(base, above), short(offset, above)
+            for c in range(short(first, above + 1) - f):
+                here, ours = long(starts, f + c), (own + c) * lanes
+                _backward(
+                    kind, lanes, long(starts, f + c + 1) - here, slots + 4 * here, lower + here * size,
+                    lower_counts + here * 8, lower_sums + here * 8, y, s, g, own + c,
+                )  # fmt: skip
+                if at >= 0:
                     _taken(
                         kind, lanes, z + (at + c) * row, y + ours * size, g + ours * 8, zg + (at + c) * lanes * 8
                     )  # fmt: skip
             above = short(parent, above)
         if x < lowest:
             break
-        f, low = short(first, x), long(begin, x)
-        w, r, own, at = short(first, x + 1) - f, long(begin, x + 1) - low, short(base, x), short(offset, x)
-        if at < 0:
-            for j in range(0, w, STRIP):
-                strip = short(strips, x) + j // STRIP
-                k, here = long(kept, strip), long(spans, strip)
-                _forward(
-                    kind, min(STRIP, w - j), lanes, long(kept, strip + 1) - k, slots + 4 * k, closed + here * size,
-                    closed_counts + here * 8, y, s, g, own + j, nothing, nothing + row, q, q_step, label + 4 * (f + j),
-                    ends, most, members,
-                )  # fmt: skip
-            continue
-        _stacked(x, w, r, low, slot, own, index)
-        for c in range(w - 1, -1, -1):
-            here = long(factor, x) + c * (w + r - 1) - c * (c - 1) // 2
+        f, own, at = short(first, x), short(base, x), short(offset, x)
+        for c in range(short(first, x + 1) - f - 1, -1, -1):
+            here, path = long(starts, f + c), z + (at + c) * row
+            numbers = zs + (at + c) * lanes * 8
+            if at < 0:
+                path, numbers = nothing, nothing + row
             _forward(
-                kind, 1, lanes, w + r - c - 1, index + 4 * (c + 1), lower + here * size, lower_counts + here * 8,
-                y, s, g, own + c, z + (at + c) * row, zs + (at + c) * lanes * 8, q, q_step, label + 4 * (f + c), ends,
-                most, members,
+                kind, lanes, long(starts, f + c + 1) - here, slots + 4 * here, lower + here * size,
+                lower_counts + here * 8, y, s, g, own + c, path, numbers, q, q_step, label + 4 * (f + c), ends, most,
+                members,
             )  # fmt: skip

@@ -20,7 +20,6 @@ import numpy as np
 from ..annotations import Array
 from ..compile import kernel as own
 from ..intrinsics import part
-from .strips import STRIP
 
 #: Counts from which reciprocals are no longer normal numbers.
 MANY = 2.0**1000
@@ -30,15 +29,13 @@ HINT = "Add the sums up by rows of distances, which take less."
 @own
 def eliminate(
     start_at: int, stop_at: int, slack: float, first: Array, begin: Array, local: Array, child: Array, sibling: Array,
-    start: Array, arc_row: Array, arc_col: Array, weights: Array, update: Array, factor: Array, panel: Array,
-    waiting: Array, counted: Array, front: Array, counts: Array, lower: Array, lower_counts: Array, upper: Array,
-    upper_counts: Array, closed: Array, closed_counts: Array,
+    start: Array, arc_row: Array, arc_col: Array, weights: Array, update: Array, factor: Array, waiting: Array,
+    counted: Array, front: Array, counts: Array, lower: Array, lower_counts: Array, upper: Array, upper_counts: Array,
 ) -> int:  # fmt: skip
-    """F of supernodes start_at … stop_at − 1, and L = A_RC D; returns 1 if a cycle has length 0.
+    """F of supernodes start_at … stop_at − 1; returns 1 if a cycle has length 0.
 
-    Column c of supernode s, and its row, begin at factor[s] + c (m − 1) − c (c − 1) / 2, m = w + r; L of s at panel[s],
-    r × w in strips of STRIP columns. Lengths are equal up to a factor of 1 + slack. waiting and counted hold updates, r
-    × r at update[s], front and counts m × m.
+    Column c of supernode s, and its row, begin at factor[s] + c (m − 1) − c (c − 1) / 2, m = w + r. Lengths are equal
+    up to a factor of 1 + slack. waiting and counted hold updates, r × r at update[s], front and counts m × m.
     """
     for s in range(start_at, stop_at):
         w = first[s + 1] - first[s]
@@ -79,16 +76,6 @@ def eliminate(
                     front[line + i], counts[line + i] = np.inf, 0.0
         for i in range(r):
             line = (w + np.int64(i)) * m
-            for c in range(w - 1, -1, -1):
-                d, p = front[line + c], counts[line + c]
-                for k in range(c + 1, w):
-                    x = np.int64(k) * m + c
-                    t = front[line + k] + front[x]
-                    p = met(d, p, t, counts[line + k] * counts[x], slack)
-                    d = min(d, t)
-                front[line + c], counts[line + c] = d, p
-                x = strip_entry(panel[s], r, w, i, c)
-                closed[x], closed_counts[x] = d, p
             for j in range(r):
                 waiting[update[s] + np.int64(i) * r + j] = front[line + w + j]
                 counted[update[s] + np.int64(i) * r + j] = counts[line + w + j]
@@ -100,13 +87,6 @@ def met(a: float, p: float, b: float, q: float, slack: float) -> float:
     """Number of walks of the lesser of two lengths with counts p and q; 0 for ∞."""
     scale = 1.0 + slack
     return (p if a <= b * scale else 0.0) + (q if b <= a * scale else 0.0)
-
-
-@own
-def strip_entry(begin: int, r: int, w: int, i: int, c: int) -> int:
-    """Index of entry (i, c) of an r × w panel at `begin`, in strips of STRIP columns."""
-    j = c - c % STRIP
-    return begin + j * r + i * min(STRIP, w - j) + c - j
 
 
 @own
@@ -122,71 +102,53 @@ def inherited(s: int, first: Array, begin: Array, local: Array, parent: Array, o
 
 @own
 def kept(
-    start_at: int, stop_at: int, slack: float, first: Array, begin: Array, slot: Array, local: Array, parent: Array,
-    factor: Array, panel: Array, offset: Array, lower: Array, upper: Array, closed: Array, D: Array, strips: Array,
-    rows: Array, spans: Array, slots: Array, entries: Array, state: Array,
+    start_at: int, stop_at: int, slack: float, first: Array, begin: Array, slot: Array, base: Array, local: Array,
+    parent: Array, factor: Array, offset: Array, lower: Array, upper: Array, D: Array, starts: Array, slots: Array,
+    entries: Array,
 ) -> float:  # fmt: skip
-    """Rows of L that best walks may take, strip by strip: those with an entry that is a distance.
+    """Entries of F below the diagonal that are distances, which alone best walks may take, column by column.
 
-    For supernodes stop_at − 1 … start_at. Strip strips[s] + j of s lists rows[strip] … rows[strip + 1], the last
-    supernode's before others; `slots` are their places on the path from the root, `entries`, from spans[strip] on, the
-    entries of L. state: number of strips, rows and entries. D holds fronts of distances, as in `spread`; returns the
-    longest. Entries longer than distances are dropped, as in the perfect customization of Dibbelt, Strasser and Wagner
-    2016, "Customizable contraction hierarchies".
+    For supernodes stop_at − 1 … start_at. Column c has entries[starts[c] : starts[c + 1]] of F, filled from the end, in
+    rows `slots` of the path from the root. D holds fronts of distances, as in `spread`; returns the longest. Entries
+    longer than distances are dropped, as in the perfect customization of Dibbelt, Strasser and Wagner 2016,
+    "Customizable contraction hierarchies".
     """
-    strip, row, entry = state
     longest = 0.0
     for s in range(stop_at - 1, start_at - 1, -1):
         w, low = first[s + 1] - first[s], begin[s]
-        r = begin[s + 1] - low
-        m, here = w + r, offset[s]
-        if r:
+        m, here = w + begin[s + 1] - low, offset[s]
+        if m > w:
             inherited(s, first, begin, local, parent, offset, D)
         for c in range(w - 1, -1, -1):
-            pivot, at = here + np.int64(c) * m, column(factor[s], m, c) - c - 1
+            pivot, at, place = here + np.int64(c) * m, column(factor[s], m, c) - c - 1, starts[first[s] + c + 1]
             D[pivot + c] = 0.0
             for j in range(c + 1, m):
                 D[pivot + j] = upper[at + j]
-            for i in range(c + 1, m):
+            for i in range(m - 1, c, -1):
                 line, a, b = here + np.int64(i) * m, upper[at + i], np.inf
                 for j in range(c + 1, m):
                     D[pivot + j] = min(D[pivot + j], a + D[line + j])
                     b = min(b, D[line + j] + lower[at + j])
                 D[line + c] = b
                 longest = max(longest, b if b < np.inf else 0.0)
+                if lower[at + i] <= b * (1.0 + slack) and b < np.inf:
+                    place -= 1
+                    slots[place], entries[place] = base[s] + i if i < w else slot[low + i - w], at + i
             for j in range(c + 1, m):
                 longest = max(longest, D[pivot + j] if D[pivot + j] < np.inf else 0.0)
-        strips[s] = strip
-        for j in range(0, w, STRIP):
-            columns, at = min(STRIP, w - j), panel[s] + np.int64(j) * r
-            for k in range(r):
-                line, any_tight = here + (w + np.int64(k)) * m + j, False
-                for c in range(columns):
-                    d = D[line + c]
-                    any_tight |= closed[at + k * columns + c] <= d * (1.0 + slack) and d < np.inf
-                if any_tight:
-                    slots[row] = slot[low + k]
-                    row += 1
-                    for c in range(columns):
-                        entries[entry] = at + k * columns + c
-                        entry += 1
-            strip += 1
-            rows[strip], spans[strip] = row, entry
-    state[0], state[1], state[2] = strip, row, entry
+            starts[first[s] + c] = place
     return longest
 
 
 @own
 def spread(
     start_at: int, stop_at: int, first: Array, begin: Array, local: Array, parent: Array, start: Array, arc_row: Array,
-    arc_col: Array, weights: Array, factor: Array, panel: Array, offset: Array, lower: Array, lower_counts: Array,
-    lower_sums: Array, upper: Array, upper_counts: Array, upper_sums: Array, closed_sums: Array, F: Array, G: Array,
-    lengths: Array, numbers: Array, sums: Array, along: Array,
+    arc_col: Array, weights: Array, factor: Array, offset: Array, lower: Array, lower_counts: Array, lower_sums: Array,
+    upper: Array, upper_counts: Array, upper_sums: Array, F: Array, G: Array, along: Array,
 ) -> None:  # fmt: skip
-    """along[a] ← flow over arc a of supernodes stop_at − 1 … start_at, from G of F and L.
+    """along[a] ← flow over arc a of supernodes stop_at − 1 … start_at, from G of F.
 
-    F and G hold a front m × m at offset[s], after those of the ancestors of s; lengths, numbers and sums hold a row of
-    L.
+    F and G hold a front m × m at offset[s], after those of the ancestors of s.
     """
     for s in range(stop_at - 1, start_at - 1, -1):
         w, low = first[s + 1] - first[s], begin[s]
@@ -203,26 +165,6 @@ def spread(
                 F[x], G[x] = lower[at + i - c - 1], lower_sums[at + i - c - 1]
                 F[y], G[y] = upper[at + i - c - 1], upper_sums[at + i - c - 1]
             at += m - c - 1
-        for i in range(r):
-            line = here + (w + np.int64(i)) * m
-            for c in range(w - 1, -1, -1):
-                d, p = F[line + c], lower_counts[column(factor[s], m, c) + w + i - c - 1]
-                for k in range(c + 1, w):
-                    t, q = lengths[k] + F[here + np.int64(k) * m + c], lower_counts[column(factor[s], m, c) + k - c - 1]
-                    p = met(d, p, t, numbers[k] * q, 0.0)
-                    d = min(d, t)
-                lengths[c], numbers[c], sums[c] = d, p, closed_sums[strip_entry(panel[s], r, w, i, c)]
-            for c in range(w):
-                d, g = lengths[c], sums[c]
-                if d == np.inf or g == 0.0:
-                    continue
-                if F[line + c] == d:
-                    G[line + c] += g
-                for k in range(c + 1, w):
-                    x = here + np.int64(k) * m + c
-                    if lengths[k] + F[x] == d:
-                        G[x] += numbers[k] * g
-                        sums[k] += lower_counts[column(factor[s], m, c) + k - c - 1] * g
         for c in range(w - 1, -1, -1):
             pivot, at = here + np.int64(c) * m, column(factor[s], m, c) - c - 1
             for i in range(c + 1, m):
