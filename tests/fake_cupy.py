@@ -271,6 +271,8 @@ def modules():
     driver = made["cupy_backends.cuda.api.driver"]
     driver.funcSetAttribute = lambda *given: None
     driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1
+    driver.funcGetAttribute = lambda *given: 0
     runtime.free = lambda address: None
     driver.occupancyMaxActiveBlocksPerMultiprocessor = lambda *given: 2
     nvrtc = types.ModuleType("cupy_backends.cuda.libs.nvrtc")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
+from types import SimpleNamespace
 
 import fake_cupy
 import numpy as np
@@ -338,3 +339,15 @@ def test_the_host_does_not_run_far_ahead_of_products_of_bits(cp, monkeypatch):
         ops._multiply(A, A, A, accumulate=True)  # a sixteenth of PAIRS each
     assert len(launched) == 20
     assert len(waits) == 12  # half of PAIRS is under way
+
+
+def test_shared_memory_of_a_kernel_counts_beside_what_a_launch_asks_for(cp, monkeypatch):
+    """Together they may be 48 KB without permission; what is permitted is all, whoever asks for less later."""
+    from semiring.kernels.cuda import compile, gpu
+
+    driver, asked = sys.modules["cupy_backends.cuda.api.driver"], []
+    monkeypatch.setattr(driver, "funcGetAttribute", lambda attribute, function: 2104)
+    monkeypatch.setattr(driver, "funcSetAttribute", lambda function, attribute, size: asked.append(size))
+    for size in (0, 47_048, 47_049, 50_000, 150_000):
+        compile.allow_shared(SimpleNamespace(ptr=0), size)
+    assert asked == 3 * [gpu.most_shared(0) - 2104]

@@ -279,3 +279,14 @@ def test_a_matrix_there_finds_its_engine(cp):
     x, y = rng.random((2, n))
     d = np.hypot(x[:, None] - x, y[:, None] - y)
     assert apsp.plan(cp.asarray(np.where(d < 0.06, d, INF).astype(np.float32))).engine == "dense"
+
+
+@pytest.mark.parametrize(("dtype", "n"), [("int64", 1500), ("float64", 1530), ("int32", 1700), ("int16", 1850)])
+def test_sums_whose_shared_memory_is_just_below_48_kb(cp, dtype, n):
+    """With the kernel's own variables it is above. On a path, as many pairs lead over a vertex as are on both sides."""
+    A = np.full((n, n), dtypes.zero(get("min_plus"), np.dtype(dtype)), dtype)
+    k = np.arange(n - 1)
+    A[k, k + 1] = A[k + 1, k] = 1 + k % 2
+    found = apsp.shortest_paths(cp.asarray(A), engine="dense").betweenness(normalized=False)
+    place = np.arange(n)
+    np.testing.assert_allclose([found[v] for v in place.tolist()], 2 * place * (n - 1 - place))

@@ -156,11 +156,16 @@ def unit(
 
 
 def allow_shared(function: Any, size: int) -> None:
-    """Allow `size` bytes of dynamic shared memory; above 48 KB this is required."""
+    """Allow `size` bytes of dynamic shared memory; above 48 KB together with the kernel's own this is required.
+
+    All that a block can have is allowed, so that other callers who ask for less take nothing back.
+    """
     from cupy_backends.cuda.api import driver
 
-    if size > 48 << 10:
-        driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
+    own = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr)
+    if size + own > 48 << 10:
+        most = max(size, gpu.most_shared(gpu.current()) - own)
+        driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most)
 
 
 def rooms(function: Any, threads: int, size: int, most: int) -> tuple[int, Any, int]:
