@@ -13,7 +13,7 @@ import numpy as np
 from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.pickling import uncached
 from semiring.algebra.records import Semiring
-from semiring.host.devices import host, module, to_device
+from semiring.host.devices import host, module, on_device, to_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
 from semiring.host.types import Array, Blocks, Edges, Fields, Scalar
@@ -129,10 +129,11 @@ class Engine(ABC):
         start = np.searchsorted(which[order], np.arange(len(known) + 1))
         row = 0
         for _, D in self.rows(known):
-            for line in host(D):
-                here = order[start[row] : start[row + 1]]
-                out[here] = line[targets[here]]
-                row += 1
+            here = order[start[row] : start[row + len(D)]]
+            with on_device(D):
+                at = (module(D).asarray(x) for x in (which[here] - row, targets[here]))
+                out[here] = host(D[*at])
+            row += len(D)
         return out.reshape(i.shape)
 
     def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
