@@ -248,7 +248,8 @@ class DistributedMatrix:
         return self._assembled(out, read, lambda rows, columns: (selection(rows), columns))
 
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
-        """A window as a NumPy array. Collective; unless `everywhere`, only rank 0's process gets it."""
+        """A window as a NumPy array, by slices. Collective; unless `everywhere`, only rank 0's process gets it."""
+        rows, columns = (sliced(k, self.n, where="DistributedMatrix") for k in (rows, columns))
         out = np.empty((rows.stop - rows.start, columns.stop - columns.start), self.dtype)
         return self._read_window(rows, columns, out, everywhere=everywhere)
 
@@ -275,8 +276,7 @@ class DistributedMatrix:
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
         """`M[a:b, c:d]`: a window; IndexError for other keys."""
-        rows, columns = (sliced(k, self.n, where="DistributedMatrix") for k in _pair(key))
-        return self.window(rows, columns)
+        return self.window(*_pair(key))
 
     def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
         """The entries (i[e], j[e])."""
