@@ -60,6 +60,10 @@ void* memset(void*, int, std::size_t) noexcept __asm__("counted_memset");
     };                                                                                                                \
     static name make_##name(V x, V y, V z, V w) { return {x, y, z, w}; }
 WIDE2(int2, int) WIDE4(int4, int) WIDE2(float2, float) WIDE4(float4, float) WIDE2(double2, double) WIDE2(uint2, unsigned)
+struct int3 { int x, y, z; };
+struct float3 { float x, y, z; };
+static int3 make_int3(int x, int y, int z) { return {x, y, z}; }
+static float3 make_float3(float x, float y, float z) { return {x, y, z}; }
 template <class V> V __ldg(const V* from) { return *from; }
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation };
