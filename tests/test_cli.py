@@ -676,6 +676,14 @@ def test_what_would_be_left_out_is_refused(six, given, told):
         ("plan", ("100", "--sources", "stops.txt"), "--sources"),
         ("compare", ("--sizes", "4", "--columns", "0,1", "--format", "csv"), "--format and --columns"),
         ("compare", ("SIX", "--density", "50"), "--density"),
+        ("compare", ("--sizes", "4", "--graph", "cycle", "--density", "3", "--seed", "1"), "--density and --seed"),
+        ("check", ("SIX", "SIX", "--seed", "1"), "--sample is given, got --seed"),
+        (
+            "lab",
+            ("run", str(ROOT / "examples/lab/kernels/naive.cu"), "--graph", "SIX", "--vertices", "5"),
+            "--vertices",
+        ),
+        ("plan", ("100", "--engine", "hops"), "and --null-value must come with a graph"),
         ("compare", ("SIX", "--seed", "0", "--to-n", "9"), "--to-n and --seed"),
     ],
 )

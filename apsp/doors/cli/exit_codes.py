@@ -138,7 +138,7 @@ def shell(text: str) -> str:
     """A message as it is said in a shell: options for arguments, and no names of functions."""
     for python, spelling in _SPELLINGS:
         text = python.sub(spelling, text)
-    return re.sub(r"(--[a-z]+) (?=[,;.]|$| )", r"\1", text).replace("--null-value None", "--null-value none")
+    return re.sub(r"(--[a-z-]+) (?=[,;.]|$| )", r"\1", text).replace("--null-value None", "--null-value none")
 
 
 def _interrupt_behind(error: BaseException | None) -> BaseException | None:
