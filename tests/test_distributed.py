@@ -246,6 +246,12 @@ def test_parts_come_of_functions_graphs_and_files(tmp_path):
     for wrong in ((slice(0, 9, 2), slice(0, 9)), (slice(None, None, -1), slice(0, 9)), (0, slice(0, 9)), 3):
         with pytest.raises(IndexError, match="DistributedMatrix: "):
             made[0][wrong]
+    for size in (-1, 2.5):
+        with pytest.raises(ShapeError, match="n must be an integer of 0 or more"):
+            DistributedMatrix.from_function(np.add, size, world=ranks)
+    for block in (0, -3, 1.5):
+        with pytest.raises(ValueError, match="block must be an integer of at least 1"):
+            DistributedMatrix.from_array(A, world=ranks, block=block)
     with pytest.raises(IndexError, match="integer"):
         made[0].pairs([0.5], [1])
     assert made[0].pairs([], []).shape == (0,)
