@@ -683,6 +683,20 @@ SPELLINGS = {
         ("<<<blocks, threads>>>", "<<<blocks, threads, 60000, s>>>"),
         ("(D, n, pitch, k);", "(D, n, pitch, k);\n    cudaDeviceReset();"),
     ),
+    "events without a clock, symbols copied with a kind": (
+        ("// One thread", "__constant__ float zeros[2];\n// One thread"),
+        ("    float through =", "    float through = zeros[1] +"),
+        (
+            "    for (int k",
+            "    cudaEvent_t event;\n    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);\n"
+            "    cudaEventRecord(event), cudaStreamWaitEvent(0, event, 0);\n    float none[2] = {9, 0};\n"
+            "    cudaMemcpyToSymbol(zeros, none + 1, 4, 4, cudaMemcpyHostToDevice);\n"
+            "    cudaMemcpyFromSymbol(none, zeros, 8, 0, cudaMemcpyDeviceToHost);\n    size_t left, all;\n"
+            "    cudaMemGetInfo(&left, &all);\n"
+            "    if (none[1] || left > all || cudaStreamQuery(0) || cudaEventQuery(event)) abort();\n"
+            "    for (int k",
+        ),
+    ),
     "every atomic function, and three numbers": (
         (
             "    if (j >= n) return;",
