@@ -725,6 +725,9 @@ def test_bad_input_is_one_line_and_2(six, two, tmp_path):
     assert "No such file" in bad(2, "solve", tmp_path / "missing.gr")
     (tmp_path / "empty").mkdir()
     assert bad(2, "solve", tmp_path / "empty").endswith("got a folder of 0. Name a file.\n")
+    for encoding in ("cp1252", "utf-16"):  # as a shell does it
+        (tmp_path / "a (1).csv").write_bytes("from,to\nGöteborg,B\n".encode(encoding))
+        assert f"Run iconv -f {encoding} -t utf-8 on it, if" in bad(2, "solve", tmp_path / "a (1).csv")
     (tmp_path / "broken.gr").write_text("p sp 2 1\na 1 x 3\n")
     assert "broken.gr:2:" in bad(2, "solve", tmp_path / "broken.gr")
     assert "broken.gr:2:" in bad(2, "reach", tmp_path / "broken.gr")

@@ -118,6 +118,7 @@ _SPELLINGS = tuple(
         (r": (?:write|save): ", ": "),
         (r"apsp\.read\([^()]*, format='([\w…]+)'\)", r"--format \1"),
         (r"apsp\.read\('([^()']*)'\)", r"\1"),
+        (r"Pass open\(.*?, encoding='([\w-]+)'\)", r"Run iconv -f \1 -t utf-8 on it"),
         (r"(?<=columns=)\(([^()]*)\)", lambda match: shlex.quote(re.sub(r"'|(?<=,) ", "", match[1]))),
         (r"\bweight=None", "--unweighted"),
         (r"\bdirected=(?:True|(False))", lambda match: "--undirected" if match[1] else "--directed"),
