@@ -676,6 +676,14 @@ def test_what_would_be_left_out_is_refused(six, given, told):
         ("plan", ("100", "--sources", "stops.txt"), "--sources"),
         ("compare", ("--sizes", "4", "--columns", "0,1", "--format", "csv"), "--format and --columns"),
         ("compare", ("SIX", "--density", "50"), "--density"),
+        ("compare", ("--sizes", "4", "--graph", "cycle", "--density", "3", "--seed", "1"), "--density and --seed"),
+        ("check", ("SIX", "SIX", "--seed", "1"), "--sample is given, got --seed"),
+        (
+            "lab",
+            ("run", str(ROOT / "examples/lab/kernels/naive.cu"), "--graph", "SIX", "--vertices", "5"),
+            "--vertices",
+        ),
+        ("plan", ("100", "--engine", "hops"), "and --null-value must come with a graph"),
         ("compare", ("SIX", "--seed", "0", "--to-n", "9"), "--to-n and --seed"),
     ],
 )
@@ -717,6 +725,9 @@ def test_bad_input_is_one_line_and_2(six, two, tmp_path):
     assert "No such file" in bad(2, "solve", tmp_path / "missing.gr")
     (tmp_path / "empty").mkdir()
     assert bad(2, "solve", tmp_path / "empty").endswith("got a folder of 0. Name a file.\n")
+    for encoding in ("cp1252", "utf-16"):  # as a shell does it
+        (tmp_path / "a (1).csv").write_bytes("from,to\nGöteborg,B\n".encode(encoding))
+        assert f"Run iconv -f {encoding} -t utf-8 on it, if" in bad(2, "solve", tmp_path / "a (1).csv")
     (tmp_path / "broken.gr").write_text("p sp 2 1\na 1 x 3\n")
     assert "broken.gr:2:" in bad(2, "solve", tmp_path / "broken.gr")
     assert "broken.gr:2:" in bad(2, "reach", tmp_path / "broken.gr")

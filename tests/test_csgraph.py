@@ -684,6 +684,9 @@ def test_conversions():
     ours, theirs = (m.csgraph_from_masked(M) for m in (csgraph, scipys))
     np.testing.assert_array_equal(ours.indices, theirs.indices)
     assert csgraph.csgraph_from_dense([[1e-9]]).nnz == 1
+    matrix = INPUTS["matrix"][0]  # whose * is @, that of its sparse graph too
+    assert type(csgraph.csgraph_from_dense(matrix)) is type(scipys.csgraph_from_dense(matrix)) is sparse.csr_matrix
+    assert csgraph.csgraph_from_masked(np.ma.masked_equal(matrix, 0)).toarray().tolist() == [[0, 3], [0, 0]]
     expected = np.full((4, 4), nan)
     expected[0, 1], expected[1, 2], expected[2, 3] = 6, 0, 18
     np.testing.assert_array_equal(csgraph.csgraph_to_dense(COO, nan), expected)

@@ -241,9 +241,17 @@ def test_parts_come_of_functions_graphs_and_files(tmp_path):
     )
     np.testing.assert_array_equal(made[0][-20:, 3:9], A[-20:, 3:9])
     assert made[0][5:3, :].shape == (0, 70)
+    for span in (slice(None), slice(60, 90), slice(-3, None)):  # beyond the matrix was what the memory held
+        np.testing.assert_array_equal(made[0].window(span, slice(3, 9)), A[span, 3:9])
     for wrong in ((slice(0, 9, 2), slice(0, 9)), (slice(None, None, -1), slice(0, 9)), (0, slice(0, 9)), 3):
         with pytest.raises(IndexError, match="DistributedMatrix: "):
             made[0][wrong]
+    for size in (-1, 2.5):
+        with pytest.raises(ShapeError, match="n must be an integer of 0 or more"):
+            DistributedMatrix.from_function(np.add, size, world=ranks)
+    for block in (0, -3, 1.5):
+        with pytest.raises(ValueError, match="block must be an integer of at least 1"):
+            DistributedMatrix.from_array(A, world=ranks, block=block)
     with pytest.raises(IndexError, match="integer"):
         made[0].pairs([0.5], [1])
     assert made[0].pairs([], []).shape == (0,)

@@ -683,6 +683,30 @@ SPELLINGS = {
         ("<<<blocks, threads>>>", "<<<blocks, threads, 60000, s>>>"),
         ("(D, n, pitch, k);", "(D, n, pitch, k);\n    cudaDeviceReset();"),
     ),
+    "events without a clock, symbols copied with a kind": (
+        ("// One thread", "__constant__ float zeros[2];\n// One thread"),
+        ("    float through =", "    float through = zeros[1] +"),
+        (
+            "    for (int k",
+            "    cudaEvent_t event;\n    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);\n"
+            "    cudaEventRecord(event), cudaStreamWaitEvent(0, event, 0);\n    float none[2] = {9, 0};\n"
+            "    cudaMemcpyToSymbol(zeros, none + 1, 4, 4, cudaMemcpyHostToDevice);\n"
+            "    cudaMemcpyFromSymbol(none, zeros, 8, 0, cudaMemcpyDeviceToHost);\n    size_t left, all;\n"
+            "    cudaMemGetInfo(&left, &all);\n"
+            "    if (none[1] || left > all || cudaStreamQuery(0) || cudaEventQuery(event)) abort();\n"
+            "    for (int k",
+        ),
+    ),
+    "every atomic function, and three numbers": (
+        (
+            "    if (j >= n) return;",
+            "    __shared__ unsigned a, b;\n    a = 5, b = 0;\n    int odd = __syncthreads_and(threadIdx.x < 128);\n"
+            "    odd += __syncthreads_and(threadIdx.x > 0);\n    atomicXor(&a, 3u), atomicDec(&b, 200u);\n"
+            "    __syncthreads();\n    int3 at = make_int3(odd - 1, a - 5, b - 73);\n"
+            "    float3 zero = make_float3(at.x, at.y, at.z);\n    if (j >= n) return;",
+        ),
+        ("    float through =", "    float through = zero.x + zero.y + zero.z +"),
+    ),
     "static shared memory": (
         (
             "    if (j >= n) return;",
@@ -701,6 +725,55 @@ def test_a_kernel_may_be_written_in_several_ways(tried, name):
     assert kernel.name == "step"
     if kernel.registers != "NVRTC is not installed":
         assert 8 <= kernel.registers < 40
+
+
+def test_cooperative_groups_of_blocks_and_tiles(tried):
+    """NVIDIA's examples: a group as an argument, tiles of a warp, the numbers of a grid."""
+    text = """#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__device__ int sum(cg::thread_group g, int* held, int value) {
+    const int lane = g.thread_rank();
+    for (int i = g.size() / 2; i > 0; i /= 2) {
+        held[lane] = value;
+        g.sync();
+        if (lane < i) value += held[lane + i];
+        g.sync();
+    }
+    return value;
+}
+__global__ void check(int* wrong) {
+    __shared__ int held[64];
+    auto block = cg::this_thread_block();
+    auto tile = cg::tiled_partition<16>(block);
+    cg::thread_group four = cg::tiled_partition(block, 4);
+    const int t = block.thread_rank(), own = tile.thread_rank(), all = sum(block, held, t);
+    if (t == 0) atomicAdd(wrong, all != 64 * 63 / 2);
+    int best = own;
+    for (int i = tile.size() / 2; i > 0; i /= 2) best += tile.shfl_down(best, i);
+    if (own == 0) atomicAdd(wrong, best != 120);
+    const int first = sum(four, held + t / 4 * 4, t % 4);
+    if (four.thread_rank() == 0) atomicAdd(wrong, first != 6);
+    atomicAdd(wrong, tile.shfl(own, 17) != 1 || tile.shfl_up(own, 1) != max(own - 1, 0));
+    atomicAdd(wrong, tile.shfl_xor(own, 3) != (own ^ 3) || tile.match_any(own) != 1u << own);
+    atomicAdd(wrong, tile.ballot(own < 3) != 7 || !tile.any(own == 5) || tile.all(own == 5));
+    atomicAdd(wrong, int(tile.meta_group_rank()) != t / 16 || tile.meta_group_size() != 4 || block.group_dim().x != 64);
+    atomicAdd(wrong, cg::this_grid().thread_rank() != blockIdx.x * 64 + t || cg::this_grid().size() != 192);
+    atomicAdd(wrong, block.thread_index().x != t || block.group_index().x != blockIdx.x || block.num_threads() != 64);
+    cg::sync(block);
+}
+"""
+    check = "int *wrong, w;\n    cudaMalloc(&wrong, 4), cudaMemset(wrong, 0, 4);\n    check<<<3, 64>>>(wrong);\n"
+    check += "    cudaMemcpy(&w, wrong, 4, cudaMemcpyDeviceToHost), assert(!w);\n    for (int k"
+    found = tried(text + edited(NAIVE, ("for (int k", check)))
+    assert found, str(found)
+    assert not found.run.hazards
+    assert found.run.kernels[0].registers in (
+        "NVRTC is not installed", "NVRTC refuses it: cooperative groups are in headers of CUDA's"
+    )  # fmt: skip
+    late = text.replace("        g.sync();\n        if (lane", "        if (lane")
+    assert "line 7" in " ".join(
+        tried(late + edited(NAIVE, ("for (int k", check.replace("assert(!w)", "w")))).run.hazards
+    )
 
 
 def test_a_limit_that_is_a_constant_may_be_the_hosts(tried):

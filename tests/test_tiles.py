@@ -384,7 +384,7 @@ def test_windows_must_be_whole_tiles_to_be_written(store):
     assert store[3:, 4].tolist() == [0] * 4
 
 
-@pytest.mark.parametrize("key", [(0, 0, 0), (slice(None, None, 2),), 9, (0, -6), "a"])
+@pytest.mark.parametrize("key", [(0, 0, 0), (slice(None, None, 2),), 9, (0, -6), "a", True, (1, False)])
 def test_other_indices_are_refused(store, key):
     with pytest.raises(IndexError):
         store[key]

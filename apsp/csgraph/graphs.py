@@ -11,7 +11,7 @@ from semiring.algebra.conversion import from_sequence
 from semiring.host.arrays import require_square
 from semiring.host.errors import DTypeError
 from semiring.host.memory import require
-from semiring.host.types import Array
+from semiring.host.types import Array, Matrix
 
 from ..road.engines.scipy import csr
 from .conversion import FLOAT, _numbers, stored
@@ -19,7 +19,7 @@ from .conversion import FLOAT, _numbers, stored
 
 def csgraph_from_dense(
     graph: Array, null_value: float | None = 0, nan_null: bool = True, infinity_null: bool = True
-) -> scipy.sparse.csr_array:
+) -> Matrix:
     """Convert a dense graph to a sparse one: `scipy.sparse.csgraph.csgraph_from_dense`.
 
     Parameters
@@ -32,7 +32,7 @@ def csgraph_from_dense(
 
     Returns
     -------
-    scipy.sparse.csr_array, float64
+    scipy.sparse.csr_array, float64; a csr_matrix if graph is a matrix
 
     Raises
     ------
@@ -66,7 +66,8 @@ def csgraph_from_dense(
         absent |= np.isinf(values)
     if nan_null:
         absent |= np.isnan(values)
-    return _compressed(values, ~absent)
+    made = _compressed(values, ~absent)
+    return scipy.sparse.csr_matrix(made) if isinstance(graph, np.matrix) else made
 
 
 def csgraph_from_masked(graph: Array) -> scipy.sparse.csr_array:
@@ -103,8 +104,8 @@ def csgraph_from_masked(graph: Array) -> scipy.sparse.csr_array:
     where = "csgraph_from_masked"
     array = np.ma.asarray(graph)
     require_square(array.shape, where=where, what="csgraph")
-    values = _numbers(array.data, where).astype(FLOAT, copy=False)
-    return _compressed(values, ~np.ma.getmaskarray(array))
+    values = _numbers(np.asarray(array.data), where).astype(FLOAT, copy=False)
+    return _compressed(values, ~np.asarray(np.ma.getmaskarray(array)))
 
 
 def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:

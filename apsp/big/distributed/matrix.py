@@ -26,6 +26,7 @@ from ...io.graph import Graph
 from ...io.graph.nulls import warn_of_ambiguous
 from ...io.reading.options import BY_RULE, NullValue, nulls_of
 from ...road.convergence import divergence
+from ...road.plans import require_block
 from ...road.schedules import distributed
 from ..large.checkpoints import Checkpoint
 from ..large.sources import Source
@@ -134,6 +135,8 @@ class DistributedMatrix:
         first.
         """
         s, where = get(semiring), "DistributedMatrix"
+        if not (hasattr(n, "__index__") and n >= 0):
+            raise ShapeError(f"{where}: n must be an integer of 0 or more, got {came(n)}.")
 
         def fill(rows: slice, columns: slice) -> Array:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
@@ -159,6 +162,7 @@ class DistributedMatrix:
     @classmethod
     def from_source(cls, source: Source, *, world: World, block: int | None = None, unit: int = 1) -> DistributedMatrix:
         """Distribute the matrix of a source: each rank reads its part, cut at multiples of `unit`, too."""
+        require_block(block)
 
         def work(comm: Comm) -> tuple[Backend, Array, Layout]:
             ops = bind(source.semiring, source.dtype, device=world.device, **world.options)
@@ -248,7 +252,8 @@ class DistributedMatrix:
         return self._assembled(out, read, lambda rows, columns: (selection(rows), columns))
 
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
-        """A window as a NumPy array. Collective; unless `everywhere`, only rank 0's process gets it."""
+        """A window as a NumPy array, by slices. Collective; unless `everywhere`, only rank 0's process gets it."""
+        rows, columns = (sliced(k, self.n, where="DistributedMatrix") for k in (rows, columns))
         out = np.empty((rows.stop - rows.start, columns.stop - columns.start), self.dtype)
         return self._read_window(rows, columns, out, everywhere=everywhere)
 
@@ -275,8 +280,7 @@ class DistributedMatrix:
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
         """`M[a:b, c:d]`: a window; IndexError for other keys."""
-        rows, columns = (sliced(k, self.n, where="DistributedMatrix") for k in _pair(key))
-        return self.window(rows, columns)
+        return self.window(*_pair(key))
 
     def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
         """The entries (i[e], j[e])."""

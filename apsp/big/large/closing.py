@@ -130,7 +130,7 @@ class Large:
         if found is None and tile is not None:
             found = streaming.fit(n, self.ops, self.memory)
         if found is None:
-            least = shown(streaming.least(n, self.ops))
+            least = f"{-(-streaming.least(n, self.ops) // 1024)} KiB"  # no less: it is given back as memory=
             raise MemoryNeeded(
                 f"closure: a super-block with its windows must fit into memory, {least} at least for {n} vertices, got "
                 f"{shown(self.memory)}. Give more memory, or fewer threads."

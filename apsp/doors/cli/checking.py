@@ -13,7 +13,7 @@ from ...io.display.terminal import Meter
 from . import graphs
 from .choices import FORMAT
 from .exit_codes import NO, shell
-from .options import SOURCE, combined, dtype, reading, require_dtype, semiring, threads
+from .options import SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring, threads
 from .reporting import quiet, report
 
 
@@ -32,6 +32,8 @@ def check(file: str, table: str, sample: int | None, table_format: str | None, *
     """
     from ...answers.checks import check as checked
 
+    if sample is None:
+        refuse_given(("seed",), "every row is checked unless --sample is given")
     require_dtype(options["semiring"], options["dtype"])
     graph = graphs.read(file, options)
     with Meter("check", quiet=quiet()) as meter:

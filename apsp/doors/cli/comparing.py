@@ -78,6 +78,8 @@ def compare(
             ("sizes", "from_n", "to_n", "density", "seed", "graph"),
             "give either FILE or what random graphs are made of",
         )
+    if options["graph"] == "cycle":
+        refuse_given(("density", "seed"), "a cycle is the same for all of them")
     if sizes:
         refuse_given(("from_n", "to_n"), "--sizes lists them all, and stands on its own")
     require_dtype(options["semiring"], dtype)

@@ -118,6 +118,7 @@ _SPELLINGS = tuple(
         (r": (?:write|save): ", ": "),
         (r"apsp\.read\([^()]*, format='([\w…]+)'\)", r"--format \1"),
         (r"apsp\.read\('([^()']*)'\)", r"\1"),
+        (r"Pass open\(.*?, encoding='([\w-]+)'\)", r"Run iconv -f \1 -t utf-8 on it"),
         (r"(?<=columns=)\(([^()]*)\)", lambda match: shlex.quote(re.sub(r"'|(?<=,) ", "", match[1]))),
         (r"\bweight=None", "--unweighted"),
         (r"\bdirected=(?:True|(False))", lambda match: "--undirected" if match[1] else "--directed"),
@@ -138,7 +139,7 @@ def shell(text: str) -> str:
     """A message as it is said in a shell: options for arguments, and no names of functions."""
     for python, spelling in _SPELLINGS:
         text = python.sub(spelling, text)
-    return re.sub(r"(--[a-z]+) (?=[,;.]|$| )", r"\1", text).replace("--null-value None", "--null-value none")
+    return re.sub(r"(--[a-z-]+) (?=[,;.]|$| )", r"\1", text).replace("--null-value None", "--null-value none")
 
 
 def _interrupt_behind(error: BaseException | None) -> BaseException | None:

@@ -51,6 +51,8 @@ def lab_run(
 
     if file is None:
         refuse_given(READING, "a random graph is not read, so --graph must be given")
+    else:
+        refuse_given(("vertices",), "a graph that is read has its own")
     given = {name: options.pop(name) for name in READING}
     graph = random_graph(vertices, 20, seed=0) if file is None else graphs.read(file, given)
     macros = dict(text.partition("=")[::2] for text in define)

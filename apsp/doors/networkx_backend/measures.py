@@ -94,9 +94,9 @@ def closeness_centrality(
     G: Converted, u: Label = None, distance: Weight = None, wf_improved: bool = True, *, sp: AllLengths | None = None
 ) -> Any:
     """The inverse of the mean distance from others, {node: number} or that of one: `networkx.closeness_centrality`."""
-    arcs = nonnegative(G, distance)
-    backwards = callable(distance) and G.is_directed()
-    if arcs is None or backwards or sp is not None or (u is not None and u not in G):
+    backwards = callable(distance) and G.is_directed()  # NetworkX asks the function about reversed edges
+    arcs = None if backwards else nonnegative(G, distance)
+    if arcs is None or sp is not None or (u is not None and u not in G):
         arguments = {} if sp is None else {"sp": sp}
         return original("closeness_centrality", G, u, distance, wf_improved, **arguments)
     n, found = len(G), []

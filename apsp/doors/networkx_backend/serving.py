@@ -57,9 +57,6 @@ def can_run(name: str, args: Values, kwargs: Fields) -> bool | str:
     for parameter, why in _UNSUPPORTED.items():
         if parameter in positions and _argument(args, kwargs, parameter, positions[parameter]) is not None:
             return why
-    graph = _argument(args, kwargs, "G", 0)
-    if name == "closeness_centrality" and callable(_argument(args, kwargs, "distance", 2)) and graph.is_directed():
-        return "distance is a function, which NetworkX asks about reversed edges"
     return True
 
 

@@ -269,6 +269,7 @@ def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[
     except AlgebraError as error:
         why = re.search(r"\((\d+)\): error: (.*)", str(error))
         told = f"line {why[1]}: {why[2]}" if why else came(str(error))
+        told = "cooperative groups are in headers of CUDA's" if "cooperative_groups" in text else told
         return tuple(replace(kernel, registers=f"NVRTC refuses it: {told}") for kernel in kernels)
 
     # Names in the report are those of the linker: with the name's length before it, or plain by extern "C".

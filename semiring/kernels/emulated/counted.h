@@ -60,6 +60,10 @@ void* memset(void*, int, std::size_t) noexcept __asm__("counted_memset");
     };                                                                                                                \
     static name make_##name(V x, V y, V z, V w) { return {x, y, z, w}; }
 WIDE2(int2, int) WIDE4(int4, int) WIDE2(float2, float) WIDE4(float4, float) WIDE2(double2, double) WIDE2(uint2, unsigned)
+struct int3 { int x, y, z; };
+struct float3 { float x, y, z; };
+static int3 make_int3(int x, int y, int z) { return {x, y, z}; }
+static float3 make_float3(float x, float y, float z) { return {x, y, z}; }
 template <class V> V __ldg(const V* from) { return *from; }
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation };
@@ -120,6 +124,11 @@ static cudaError_t waited() { return emulated::wait_for_kernels(), cudaSuccess; 
 struct cudaEvent {};
 using cudaEvent_t = cudaEvent;
 static cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
+constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
+static cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
+static cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
+static cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+static cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
 static cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaSuccess; }
 static cudaError_t cudaEventSynchronize(cudaEvent_t) { return waited(); }
 static cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
@@ -155,10 +164,10 @@ OUTSIDE static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void*
     emulated::copy(to, apart, from, each, width, rows, kind, HERE);
     return waited();
 }
-template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0) {
+template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
     return emulated::move(reinterpret_cast<char*>(&to) + offset, from, size), waited();
 }
-template <class S> cudaError_t cudaMemcpyFromSymbol(void* to, const S& from, std::size_t size, std::size_t offset = 0) {
+template <class S> cudaError_t cudaMemcpyFromSymbol(void* to, const S& from, std::size_t size, std::size_t offset = 0, cudaMemcpyKind = cudaMemcpyDeviceToHost) {
     return emulated::move(to, reinterpret_cast<const char*>(&from) + offset, size), waited();
 }
 OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) {
@@ -205,6 +214,7 @@ struct cudaDeviceProp {
     int major = 8, minor = 0, multiProcessorCount = 108, maxThreadsPerMultiProcessor = 2048, l2CacheSize = 40 << 20;
     int managedMemory = 1, concurrentManagedAccess = 1, cooperativeLaunch = 0;
 };
+static cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) { return *free = *all = cudaDeviceProp{}.totalGlobalMem, cudaSuccess; }
 static cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int) { return *found = {}, cudaSuccess; }
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout };
 template <class F> cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute of, int value) {

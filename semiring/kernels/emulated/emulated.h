@@ -161,6 +161,7 @@ UNCOUNTED static void __syncthreads() { emulated::meet(0, emulated::block->fiber
 static void __syncwarp(unsigned lanes = ~0u) { emulated::meet_lanes(lanes); }
 int __syncthreads_or(int own);
 int __syncthreads_count(int own);
+static int __syncthreads_and(int own) { return !__syncthreads_or(!own); }
 unsigned __activemask();  // all of the warp that have not returned: each thread runs for itself here
 template <class V> V __shfl_sync(unsigned lanes, V value, int from, int width = 32) {
     return emulated::told_by(value, emulated::first_of(width) + (from & width - 1), lanes);
@@ -216,6 +217,7 @@ static void __threadfence_block() {}
     }
 ATOMIC(atomicAdd, was + x) ATOMIC(atomicSub, was - x) ATOMIC(atomicExch, x) ATOMIC(atomicOr, was | x) ATOMIC(atomicAnd, was & x)
 ATOMIC(atomicMax, was < V(x) ? V(x) : was) ATOMIC(atomicMin, V(x) < was ? V(x) : was) ATOMIC(atomicInc, was >= x ? 0 : was + 1)
+ATOMIC(atomicDec, was == 0 || was > x ? x : was - 1) ATOMIC(atomicXor, was ^ x)
 template <class V, class X> UNCOUNTED V atomicCAS(V* at, V seen, X x) {
     ATOMICALLY(at);
     const V was = *at;

@@ -489,6 +489,8 @@ def _ranged(key: Any, size: int) -> slice:
     if isinstance(key, slice):
         return sliced(key, size, where="TileStore")
     try:
+        if isinstance(key, bool):  # to NumPy another axis
+            raise TypeError
         index = key.__index__()
     except (AttributeError, TypeError):
         raise IndexError(f"TileStore: an index or a slice is required, got {came(key)}.") from None
