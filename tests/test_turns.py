@@ -461,6 +461,16 @@ def test_saved_results_have_their_turns(tmp_path, suffix):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).table(), r.table())
 
 
+def test_hub_labels_of_sources_in_another_order_are_not_saved(tmp_path):
+    """As many as there are vertices: their rows would be those of the graph's order."""
+    for side in ("sources", "targets"):
+        r = shortest_paths(ROADS, turns=LEFT, engine="elimination", **{side: ["B", "A", "D", "C"]})
+        with pytest.raises(ValueError, match="Leave sources, targets and limit out"):
+            r.save(tmp_path / "r.hubs")
+        r.save(tmp_path / "r.npz")
+        np.testing.assert_array_equal(Result.load(tmp_path / "r.npz").table(["A"], ["C"]), [[5]])
+
+
 @pytest.mark.parametrize(
     "wrong", [{"arcs": [0, 9]}, {"arcs": [0, 3]}, {"starts": [0, 1]}, {"starts": [0, 3]}, {"costs": [np.nan]}]
 )

@@ -78,7 +78,7 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
 def _labels_of(r: Result) -> dict[str, np.ndarray]:
     r.hub_labels()
     engine = r.engine if r.turned is None or r.engine.limit is not None else r.engine.all_pairs
-    whole = r.engine.shape == (r.graph.n, r.graph.n)
+    whole = r.sources is r.targets is r.graph.labels
     if not isinstance(engine, Eliminated) or not whole or engine.hubs is None or engine.potential is not None:
         raise ValueError(
             'save: ".hubs" must be given all pairs of an elimination whose arcs weigh what the graph says, got '
