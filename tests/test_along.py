@@ -297,6 +297,15 @@ def test_decimals():
             assert np.array_equal(near.table(), np.where(words(wanted, 0) / 10 <= limit, words(wanted, 0) / 10, np.inf))
 
 
+@pytest.mark.parametrize("engine", ENGINES[:3])
+def test_a_limit_that_not_even_a_vertex_itself_keeps(engine):
+    """An engine that stops at the limit leaves nothing to cut: distances are no paths, and so are quantities."""
+    r = shortest_paths([("A", "B", -2)], "max_plus", limit=3, along=[4], engine=engine)
+    assert np.isneginf(r.table()).all()
+    assert np.isinf(r.table(of="along")).all()
+    assert r.distance("A", "A", of="along") == np.inf
+
+
 def test_names_differ():
     edges = [("A", "B", {"time": 1, "m": 2})]
     with pytest.raises(ValueError, match="names that differ"):
