@@ -261,9 +261,11 @@ class Routed(Distances):
         >>> print(shortest_paths([("A", "B", 4), ("B", "C", 7)]).verify(paths=True))
         D = I ⊕ D ⊗ A holds exactly, in all 3 rows; each of the 3 paths attains its distance, exactly.
         """
-        if not (self._all_pairs or (self.turned and self.engine.shape == (self.graph.n,) * 2)):
-            raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
-        return verify(self._trees, rows, paths=paths, seed=seed)
+        every, told, whole = np.arange(self.graph.n), self.engine, self._all_pairs
+        if not whole and (self.turned is None or told.limit is not None or told.shape != 2 * every.shape):
+            raise ShapeError("verify: all pairs are needed, without sources=, targets= and limit=, got some of them.")
+        part = None if whole or self.along else (told, self._in_graph(self.sources, every), self._ends(every))
+        return verify(self._trees, rows, paths=paths, seed=seed, part=part)
 
     def _handed_out(self, square: Array) -> Array:
         """A table of all vertices, cut to this result; read-only."""
