@@ -48,6 +48,8 @@ FEW = 256
 def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) -> Result:
     """The result for new weights, by a mapping or all, and turns; None leaves them as they are."""
     start, a = perf_counter(), r.along
+    if turns is not None and r.ties_within:
+        raise ValueError("update: turns must come without ties_within, got both. Say r.tied(0).update(turns=…).")
     if r.semiring.boolean and isinstance(weights, Mapping):
         weights = {ends: _truth(w, np.inf if r.graph.dense is None else 0) for ends, w in weights.items()}
     plain = a is None and r.turned is None and turns is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.selection import require_selection
 from semiring.dense import routes as found
 from semiring.host.devices import host, on_device, read_only
@@ -43,7 +45,8 @@ class Routed(Distances):
         self.engine.refuse_unbounded("predecessors", self.graph.labels)
         read = self if self.along is None else self.along  # of packed lengths
         graph = self._walked if self.along is None else self.along.graph
-        return Trees(graph, self.semiring, read.engine.all_pairs, self.ties_within)
+        within = math.floor(self.ties_within) if SCALARS[self.dtype].integer else self.ties_within
+        return Trees(graph, self.semiring, read.engine.all_pairs, within)
 
     @cached_property
     def _weighed(self) -> Trees:
