@@ -306,6 +306,13 @@ def test_a_limit_that_not_even_a_vertex_itself_keeps(engine):
     assert r.distance("A", "A", of="along") == np.inf
 
 
+def test_integers_in_floats_are_not_counted_in_tenths():
+    """Whose sums exceed 53 bits: tenths take three bits more, and the way out was to count them in units of 1."""
+    roads = [(k, k + 1, {"time": 230000000000001.0 + k, "changes": 20}) for k in range(19)]
+    r = shortest_paths(roads, weight=["time", "changes"])
+    assert (r.distance(0, 19), r.distance(0, 19, of="changes")) == (19 * 230000000000001 + 9 * 19, 19 * 20)
+
+
 def test_names_differ():
     edges = [("A", "B", {"time": 1, "m": 2})]
     with pytest.raises(ValueError, match="names that differ"):
