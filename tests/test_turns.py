@@ -477,6 +477,13 @@ def test_what_a_file_tells_is_verified(tmp_path, options):
         shortest_paths(ROADS, turns=LEFT, limit=4, engine="searches").verify()
 
 
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_sums_over_no_edges(n):
+    r = shortest_paths(Graph.from_arrays([], [], n=n), u_turns=np.inf)
+    assert r.betweenness() == dict.fromkeys(range(n), 0.0)
+    assert r.edge_betweenness().shape == r.flows({}).shape == (0,)
+
+
 def test_hub_labels_of_sources_in_another_order_are_not_saved(tmp_path):
     """As many as there are vertices: their rows would be those of the graph's order."""
     for side in ("sources", "targets"):
