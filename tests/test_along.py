@@ -297,6 +297,22 @@ def test_decimals():
             assert np.array_equal(near.table(), np.where(words(wanted, 0) / 10 <= limit, words(wanted, 0) / 10, np.inf))
 
 
+@pytest.mark.parametrize("engine", ENGINES[:3])
+def test_a_limit_that_not_even_a_vertex_itself_keeps(engine):
+    """An engine that stops at the limit leaves nothing to cut: distances are no paths, and so are quantities."""
+    r = shortest_paths([("A", "B", -2)], "max_plus", limit=3, along=[4], engine=engine)
+    assert np.isneginf(r.table()).all()
+    assert np.isinf(r.table(of="along")).all()
+    assert r.distance("A", "A", of="along") == np.inf
+
+
+def test_integers_in_floats_are_not_counted_in_tenths():
+    """Whose sums exceed 53 bits: tenths take three bits more, and the way out was to count them in units of 1."""
+    roads = [(k, k + 1, {"time": 230000000000001.0 + k, "changes": 20}) for k in range(19)]
+    r = shortest_paths(roads, weight=["time", "changes"])
+    assert (r.distance(0, 19), r.distance(0, 19, of="changes")) == (19 * 230000000000001 + 9 * 19, 19 * 20)
+
+
 def test_names_differ():
     edges = [("A", "B", {"time": 1, "m": 2})]
     with pytest.raises(ValueError, match="names that differ"):

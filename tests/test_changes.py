@@ -331,6 +331,20 @@ def test_a_closed_road_stays_closed_in_wider_integers():
     np.testing.assert_array_equal(closed.table()[0, 1:], np.inf)
 
 
+@pytest.mark.parametrize("engine", ["dense", "elimination", "searches", "scipy"])
+@pytest.mark.parametrize("along", [None, [1 / 3, 0.7, np.pi, 2.9]])
+def test_integers_proven_to_be_short_take_fractions(engine, along):
+    """Distances fit int32 though the heaviest roads together do not: that is no wish of the caller."""
+    roads = [("A", "B", 1), ("B", "A", 2**30), ("C", "A", 2**30), ("A", "C", 2)]
+    first = shortest_paths(roads, engine=engine, along=along)
+    assert first.dtype == np.int32
+    for r in (first, pickle.loads(pickle.dumps(first)), first.update({("A", "C"): 3})):
+        assert r.update({("A", "B"): 2.5}).distance("A", "B") == 2.5
+    assert first.update({("A", "B"): 2**33}).distance("A", "B") == 2**33
+    whole = shortest_paths([("A", "B", 1.0)], engine=engine, along=along and along[:1], dtype="int32")
+    assert whole.update([2**33]).distance("A", "B") == 2**33
+
+
 def test_integers_widen_when_all_roads_grow():
     """By the growth of the worst arc, by searches, and not at all: digraphs of which parts cannot be reached."""
     r = np.random.default_rng(8)

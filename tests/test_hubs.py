@@ -329,6 +329,15 @@ def test_labels_of_a_pickled_result_are_made_again(streets):
     assert again.distance(4, 300) == expected[4, 300]
 
 
+def test_loaded_labels_are_pickled_again_and_again(tmp_path):
+    """What comes out of a pickle has an elimination, and no store to make one from."""
+    shortest_paths([("A", "B", 4), ("B", "C", 7)], hub_labels=True).save(tmp_path / "r.hubs")
+    r = Result.load(tmp_path / "r.hubs")
+    for _ in range(3):
+        r = pickle.loads(pickle.dumps(r))
+        assert (r.distance("A", "C"), r.update({("A", "B"): 5}).distance("A", "C")) == (11, 12)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_cycles_that_rounding_makes_negative(dtype):
     """Weights p(v) − p(u), rounded: labels are those of Johnson's weights, distances p(v) − p(u)."""

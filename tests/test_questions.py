@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import apsp
-from apsp import as_graph, shortest_paths
-from semiring.host.errors import DomainError, SemiringError
+from apsp import Result, as_graph, shortest_paths
+from semiring.host.errors import DomainError, FormatError, SemiringError
 
 EDGES = [("A", "B", 4), ("B", "C", 7)]
 
@@ -87,7 +87,7 @@ def test_ties_within_a_tolerance(engine, whole):
         assert r.betweenness(normalized=False) == pytest.approx(through)
 
 
-def test_rounding_no_longer_breaks_ties():
+def test_rounding_no_longer_breaks_ties(tmp_path):
     edges = [("A", "B", 0.1), ("B", "C", 0.2), ("A", "C", 0.3)]
     for source in (edges, as_graph(edges).matrix()):
         r = shortest_paths(source)
@@ -95,6 +95,22 @@ def test_rounding_no_longer_breaks_ties():
         assert len(list(r.all_paths(u, v))) == 1
         assert len(list(r.tied(1e-9).all_paths(u, v))) == 2
         assert pickle.loads(pickle.dumps(r.tied(1e-9))).counts[0, 2] == 2
+        r.tied(1e-9).save(tmp_path / "r.npz")
+        assert Result.load(tmp_path / "r.npz").counts[0, 2] == 2
+        np.savez(tmp_path / "r.npz", **dict(np.load(tmp_path / "r.npz")) | {"ties_within": np.array(-1.0)})
+        with pytest.raises(FormatError, match="ties"):
+            Result.load(tmp_path / "r.npz")
     for wrong, words in ((0.1, "below all lengths"), (-1, "at least 0"), ("x", "at least 0")):
         with pytest.raises(SemiringError, match=words):
             _ = shortest_paths(edges).tied(wrong).counts
+
+
+def test_what_a_tolerance_becomes_beside_other_weights():
+    """A fraction counts as soon as lengths have some; with turns, arcs that weigh nothing lead to goals."""
+    r = shortest_paths([("A", "B", 3), ("B", "C", 2), ("A", "C", 5)]).tied(1.5)
+    for weight, count in ((6, 2), (7, 1), (6.5, 2), (6.75, 1)):
+        assert r.update({("A", "C"): weight}).counts[0, 2] == count
+    turns = {("A", "B", "C"): 1}
+    with pytest.raises(ValueError, match=r"r\.tied\(0\)\.update\(turns=…\)"):
+        r.update(turns=turns)
+    assert r.tied(0).update(turns=turns).counts[0, 2] == 1

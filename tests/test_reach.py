@@ -190,6 +190,17 @@ def test_an_edge_of_the_semiring_s_zero_is_none():
     assert np.asarray(t.matrix).tolist() == [[0, 1, 0], [0, 0, 0], [1, 1, 0]]
 
 
+def test_labels_that_a_store_cannot_hold_are_refused_by_its_own_path(tmp_path):
+    edges = [(frozenset("a"), "b")]
+    t = transitive_closure(edges)
+    for name in ("r.npz", "r.tiles", "r/"):
+        with pytest.raises(FormatError, match=f"^{tmp_path}/{name}: save: labels"):
+            t.save(f"{tmp_path}/{name}")
+    with pytest.raises(FormatError, match=f"^{tmp_path}/o: save: labels"):
+        transitive_closure(edges, output=f"{tmp_path}/o")
+    assert not list(tmp_path.iterdir())
+
+
 def test_labels_and_undirected_edges():
     t = transitive_closure([("a", "b", 3), ("b", "c", 0), ("c", "b", 1)])
     assert t.reaches("a", "c")

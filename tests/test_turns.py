@@ -461,6 +461,39 @@ def test_saved_results_have_their_turns(tmp_path, suffix):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).table(), r.table())
 
 
+@pytest.mark.parametrize("options", [{}, {"sources": ["C", "B", "A", "D"]}, {"targets": ["C", "B", "A", "D"]}])
+def test_what_a_file_tells_is_verified(tmp_path, options):
+    """Not what is computed again from its graph; the first pair whose distance was changed is named."""
+    r = shortest_paths(ROADS, turns=LEFT, **options)
+    r.save(tmp_path / "r.npz")
+    assert Result.load(tmp_path / "r.npz").verify("all")
+    parts = dict(np.load(tmp_path / "r.npz"))
+    i, j = (r.sources.position("A"), r.targets.position("C"))
+    parts["distances"][i, j] -= 1
+    np.savez(tmp_path / "r.npz", **parts)
+    told = Result.load(tmp_path / "r.npz").verify("all")
+    assert (bool(told), told.pair) == (False, ("A", "C"))
+    with pytest.raises(ShapeError, match="without sources=, targets= and limit="):
+        shortest_paths(ROADS, turns=LEFT, limit=4, engine="searches").verify()
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_sums_over_no_edges(n):
+    r = shortest_paths(Graph.from_arrays([], [], n=n), u_turns=np.inf)
+    assert r.betweenness() == dict.fromkeys(range(n), 0.0)
+    assert r.edge_betweenness().shape == r.flows({}).shape == (0,)
+
+
+def test_hub_labels_of_sources_in_another_order_are_not_saved(tmp_path):
+    """As many as there are vertices: their rows would be those of the graph's order."""
+    for side in ("sources", "targets"):
+        r = shortest_paths(ROADS, turns=LEFT, engine="elimination", **{side: ["B", "A", "D", "C"]})
+        with pytest.raises(ValueError, match="Leave sources, targets and limit out"):
+            r.save(tmp_path / "r.hubs")
+        r.save(tmp_path / "r.npz")
+        np.testing.assert_array_equal(Result.load(tmp_path / "r.npz").table(["A"], ["C"]), [[5]])
+
+
 @pytest.mark.parametrize(
     "wrong", [{"arcs": [0, 9]}, {"arcs": [0, 3]}, {"starts": [0, 1]}, {"starts": [0, 3]}, {"costs": [np.nan]}]
 )

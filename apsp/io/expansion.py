@@ -123,7 +123,7 @@ class Expansion:
     def carried(self, flows: np.ndarray, count: int) -> np.ndarray:
         """Flows on arcs of the copies, by edge."""
         used = self.edges >= 0
-        return np.bincount(self.edges[used], flows[used], count)
+        return np.bincount(self.edges[used], flows[used], count).astype(float)  # of none it is integers
 
     def walks(self, copies: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Walks over copies, in CSR, as walks over vertices."""

@@ -259,7 +259,7 @@ def whole(values: Array, n: int, name: Any) -> tuple[Array, tuple[float, int]]:
             if found is not None:
                 unit = 1.0 if plain or found is flat else float(longest / np.abs(found).max())
                 return (found if numpys else module(values).asarray(found)).reshape(values.shape), (unit, 1)
-        for over in (10**k for k in range(1, 13)):
+        for over in (10**k for k in range(13)):
             if all((np.rint(x * over) / over == x).all() for x in (some, flat)) and longest * over < 2.0**53:
                 return np.rint(values * over).astype(np.int64), (1, over)
         digits = 5 - math.floor(math.log10(longest))

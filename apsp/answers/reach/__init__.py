@@ -144,7 +144,7 @@ def transitive_closure(
         c, closed = packed.condensation, packed.closed
         reached = Reachability(graph.labels, c, closed, reflexive, found.plan, seconds, graph)
         if in_effect.target is not None:
-            save_into(Path(in_effect.target), reached)
+            save_into(Path(in_effect.target), reached, output or "")
     if place is not None and isinstance(closed, StoredBits):
         return replace(reached, closed=StoredBits(TileStore(place)))
     return reached

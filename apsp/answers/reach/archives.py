@@ -45,7 +45,7 @@ def write(answer: Reachability, path: str | os.PathLike[str]) -> None:
         if isinstance(answer.closed, StoredBits):
             refuse_overwriting(answer.closed.words, path, where="save")
         with building(path) as place:
-            save_into(place, answer)
+            save_into(place, answer, path)
         return
     arrays = _arrays(answer, path)
     if not isinstance(answer.closed, ReachIndex):
@@ -82,12 +82,12 @@ def read(path: str | os.PathLike[str]) -> tuple[Labels, Condensation, Closed, bo
         raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {came(error)}.") from error
 
 
-def save_into(place: Path, answer: Reachability) -> None:
+def save_into(place: Path, answer: Reachability, path: str | os.PathLike[str]) -> None:
     """Fill a directory, empty or with its packed bits, as a store; the file that makes it one comes last."""
     closed = answer.closed
     if not isinstance(closed, StoredBits) or closed.words.path != place:
         StoredBits.create(place, closed.shape).put(slice(0, len(closed)), answer._bits)
-    save_archive(TileStore(place), _arrays(answer, place))
+    save_archive(TileStore(place), _arrays(answer, path))
 
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> Fields:

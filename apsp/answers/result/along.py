@@ -114,7 +114,7 @@ class Summed(Engine):
         L = lengths(get("min_plus"), P, sources, self.dtype, A=matrix, edges=self.arcs)
         if self.within is not None:
             near = self.weighed.block(sources, np.arange(self.shape[1]))
-            L[self.within(near) != near] = no_path(self.dtype)
+            L[self.within(near) == self.within.zero] = no_path(self.dtype)  # some engines cut rows themselves
         return L
 
     def _all(self) -> Array:
@@ -147,7 +147,7 @@ class Summed(Engine):
                 out[place] = sum(host(self.values[edges]), self.dtype.type(0))
         if self.within is not None:
             near = self.weighed.entries(i, j)
-            out[self.within(near) != near] = no_path(self.dtype)
+            out[self.within(near) == self.within.zero] = no_path(self.dtype)
         return out
 
 

@@ -78,7 +78,7 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
 def _labels_of(r: Result) -> dict[str, np.ndarray]:
     r.hub_labels()
     engine = r.engine if r.turned is None or r.engine.limit is not None else r.engine.all_pairs
-    whole = r.engine.shape == (r.graph.n, r.graph.n)
+    whole = r.sources is r.targets is r.graph.labels
     if not isinstance(engine, Eliminated) or not whole or engine.hubs is None or engine.potential is not None:
         raise ValueError(
             'save: ".hubs" must be given all pairs of an elimination whose arcs weigh what the graph says, got '
@@ -111,6 +111,8 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     more |= {f"graph_{name}": np.array(value) for name, value in properties.items()}
     if r.turned is not None:
         more |= {f"turns_{name}": np.asarray(value) for name, value in vars(r.turned.turns).items()}
+    if r.ties_within:
+        more["ties_within"] = np.array(r.ties_within)
     if r.engine.limit is not None:
         more["limit"] = np.array(r.engine.limit)
     for name, labels in (("sources", r.sources), ("targets", r.targets)):
@@ -208,6 +210,8 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -
             again = partial(_again, walked, s, engine.dtype, sources=parts.get("sources"))
             engine = Saved(engine, limit, again)
         engine, along = _with_along(parts, graph, s, engine)
+        if not 0 <= (ties := float(parts.get("ties_within", 0))) < np.inf:
+            raise ValueError(f"ties within {ties}")
         return {
             **sides,
             "engine": engine,
@@ -217,6 +221,7 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -
             "plan": plan_from_array(parts["plan"]),
             "seconds": float(parts["seconds"]),
             "turned": turned,
+            "ties_within": ties,
         }
     except AlgebraError:
         raise

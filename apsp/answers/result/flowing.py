@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from semiring.algebra.dtypes import SCALARS
 from semiring.dense.routes import adjoint, require_countable
 from semiring.host.devices import host, module, on_device, read_only, to_device
 from semiring.host.errors import DomainError, NoPathError, ShapeError
@@ -71,7 +70,7 @@ class Flowing(Routed):
         refuse_turns(self, "tied", "Round weights and costs to multiples of the tolerance.")
         if not isinstance(ties_within, Real) or not 0 <= ties_within < math.inf:
             raise DomainError(f"tied: ties_within must be a number of at least 0, got {came(ties_within)}.")
-        return replace(self, ties_within=math.floor(ties_within) if SCALARS[self.dtype].integer else float(ties_within))
+        return replace(self, ties_within=float(ties_within))
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -376,7 +375,7 @@ class Flowing(Routed):
     def _adjoint(self, where: str, device: str = "cpu") -> Any:
         threads = getattr(self.engine.all_pairs, "threads", None)
         require_countable(self.semiring, where=where)  # before edges are listed
-        edges, names, within = self._arcs_of(device).edges, self._walked.labels, self.ties_within
+        edges, names, within = self._arcs_of(device).edges, self._walked.labels, self._weighed.within
         if within:
             starts, heads, weights = edges
             least = weights.min() if len(weights) else math.inf

@@ -16,7 +16,7 @@ from semiring.algebra.conversion import conform, with_ends
 from semiring.algebra.ranges import positions
 from semiring.algebra.records import Semiring
 from semiring.dense.changes import put
-from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
+from semiring.host.errors import ShapeError, VertexError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Edges, Scalar
 from semiring.kernels.backend import cuda_available
@@ -27,13 +27,12 @@ from ...io.graph import Graph
 from ...io.graph.edge_lists import numbers, refuse_nan
 from ...io.graph.reweighted import Reweighted, weighted
 from ...io.turns import turns_of
-from ...road.arcs import farthest
 from ...road.engines import Engine
 from ...road.engines.saved import Saved
 from ...road.engines.stored import Stored
 from ...road.log import PATIENCE
 from ...road.question import Question
-from ...road.road import Answer, answer
+from ...road.road import answer
 from ...road.turned import over_copies
 from ...road.wants import Wants
 from .along import carried
@@ -48,6 +47,8 @@ FEW = 256
 def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) -> Result:
     """The result for new weights, by a mapping or all, and turns; None leaves them as they are."""
     start, a = perf_counter(), r.along
+    if turns is not None and r.ties_within:
+        raise ValueError("update: turns must come without ties_within, got both. Say r.tied(0).update(turns=…).")
     if r.semiring.boolean and isinstance(weights, Mapping):
         weights = {ends: _truth(w, np.inf if r.graph.dense is None else 0) for ends, w in weights.items()}
     plain = a is None and r.turned is None and turns is None
@@ -67,22 +68,9 @@ def updated(r: Result, weights: Array, turns: Any, callback: Callback | None) ->
             plan, seconds = replace(r.plan, reason=engine.updated or r.plan.reason), perf_counter() - start
             return replace(r, engine=engine, graph=graph, plan=plan, seconds=seconds, turned=turned)
     ask = partial(asked_anew, r, graph, turned, callback)
-    found, along = carried(ask(), a, turned, r) if a else (_answer(ask()), None)
+    found, along = carried(ask(), a, turned, r) if a else (answer(ask()), None)
     plan = replace(found.plan, reason=f"{found.plan.reason}; all computed anew")
     return replace(r, engine=found.engine, graph=graph, plan=plan, seconds=found.seconds, along=along, turned=turned)
-
-
-def _answer(question: Question) -> Answer:
-    """The answer; in int64 if its weights ask for that and int32, which held the former distances, is too small."""
-    narrow = question.wants.dtype == np.int32 and question.graph.target(question.semiring) == np.int64
-    try:
-        found = answer(question)
-        if not (narrow and found.engine.repeats) or farthest(question)[0] < np.iinfo(np.int32).max:
-            return found
-    except (DTypeError, DomainError):
-        if not narrow:
-            raise
-    return answer(replace(question, wants=replace(question.wants, dtype=None)))
 
 
 def _truth(weight: Scalar, absent: float) -> Scalar:
@@ -123,7 +111,9 @@ def asked_anew(r: Result, graph: Graph, turned: Expansion | None, callback: Call
     available = r.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
     engine = r.along.engine if r.along else r.engine
     like = None if isinstance(engine, (Saved, Stored)) else engine.all_pairs
-    natural = getattr(like, "narrowed", False) or r.dtype == r._walked.target(r.semiring)
+    own, new = (g.target(r.semiring) for g in (r._walked, graph if turned is None else turned.graph))
+    proven = graph.rows is not None and r.dtype == np.int32 and np.int64 in (own, new)
+    natural = getattr(like, "narrowed", False) or r.dtype == own or proven
     # A table says nothing of what computed it, which may not suit other lengths.
     same = like is not None and like.renews and (not like.stored or like.name == r.plan.engine)
     # A matrix, and a list over truth values, may have other arcs now, and turns other copies.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.algebra.dtypes import SCALARS
 from semiring.algebra.selection import require_selection
 from semiring.dense import routes as found
 from semiring.host.devices import host, on_device, read_only
@@ -43,7 +45,8 @@ class Routed(Distances):
         self.engine.refuse_unbounded("predecessors", self.graph.labels)
         read = self if self.along is None else self.along  # of packed lengths
         graph = self._walked if self.along is None else self.along.graph
-        return Trees(graph, self.semiring, read.engine.all_pairs, self.ties_within)
+        within = math.floor(self.ties_within) if SCALARS[self.dtype].integer else self.ties_within
+        return Trees(graph, self.semiring, read.engine.all_pairs, within)
 
     @cached_property
     def _weighed(self) -> Trees:
@@ -261,9 +264,11 @@ class Routed(Distances):
         >>> print(shortest_paths([("A", "B", 4), ("B", "C", 7)]).verify(paths=True))
         D = I ⊕ D ⊗ A holds exactly, in all 3 rows; each of the 3 paths attains its distance, exactly.
         """
-        if not (self._all_pairs or (self.turned and self.engine.shape == (self.graph.n,) * 2)):
-            raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
-        return verify(self._trees, rows, paths=paths, seed=seed)
+        every, told, whole = np.arange(self.graph.n), self.engine, self._all_pairs
+        if not whole and (self.turned is None or told.limit is not None or told.shape != 2 * every.shape):
+            raise ShapeError("verify: all pairs are needed, without sources=, targets= and limit=, got some of them.")
+        part = None if whole or self.along else (told, self._in_graph(self.sources, every), self._ends(every))
+        return verify(self._trees, rows, paths=paths, seed=seed, part=part)
 
     def _handed_out(self, square: Array) -> Array:
         """A table of all vertices, cut to this result; read-only."""

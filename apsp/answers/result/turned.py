@@ -22,7 +22,7 @@ def folded(turned: Expansion, sums: Any, sources: np.ndarray, unit: np.ndarray) 
     goal, n = turned.goal[turned.split], len(turned.goal)
     own = unit[goal] * np.isin(turned.split, sources)
     arrived = sums.ending[goal] - own
-    through, ending = (np.bincount(turned.origin, x, n) for x in (sums.through, sums.ending))
+    through, ending = (np.bincount(turned.origin, x, n).astype(float) for x in (sums.through, sums.ending))
     through[turned.split] = np.maximum(through[turned.split] - arrived, 0.0)
     ending[turned.split] -= 2 * own
     return Sums(through, ending, sums.along)

@@ -21,6 +21,7 @@ from semiring.host.types import Array
 
 from ...generate import generator
 from ...io.graph import Graph
+from ...road.engines import Engine
 from ..routes import Trees
 
 #: Rows checked by default.
@@ -82,7 +83,10 @@ class Comparison:
             self.pair = int(rows[i]), j
 
 
-def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> Verification:
+def verify(
+    trees: Trees, rows: int | str | None, *, paths: bool, seed: int, part: tuple[Engine, np.ndarray, np.ndarray] | None
+) -> Verification:
+    """Verify the table of all pairs; `part`, its rows and columns told, perhaps from a file, must be of that table."""
     if paths:
         require_selection(trees.semiring, where="verify")
     n = trees.graph.n
@@ -94,6 +98,11 @@ def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> V
     fixed = Comparison(s, engine.dtype, allowed)
     for positions, D, B in _products(trees, sources):
         fixed(positions, D, B)
+    if part is not None and fixed.pair is None:
+        told, i, j = part
+        for positions, D in told.rows(drawn(len(i), rows, seed, "verify")):
+            fixed(i[positions], host(D), host(engine.block(i[positions], j)))
+        fixed.pair = fixed.pair and (fixed.pair[0], int(j[fixed.pair[1]]))
     looked = f"all {n} rows" if len(sources) == n else f"{len(sources)} of {n} rows, drawn at random"
     claim = f"D = I ⊕ D ⊗ A holds {how}, in {looked}"
     if fixed.pair is not None:

@@ -40,10 +40,6 @@ class Labelled(Eliminated):
     def analysis(self) -> Analysis:  # type: ignore[override]  # as above
         return self._recomputed.analysis
 
-    @cached_property
-    def weights(self) -> np.ndarray:
-        return self._recomputed.weights
-
     def entry(self, i: int, j: int) -> Scalar:
         return self.hubs.entry(i, j)
 
