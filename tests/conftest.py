@@ -21,6 +21,8 @@ from semiring.kernels.cpu.processors import default_threads
 
 #: JAX takes three quarters of a card when it is first used, unless it is told otherwise before.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+#: PyTorch's threads give way while they wait for one another: tests run side by side, and spinning takes their time.
+os.environ["OMP_WAIT_POLICY"] = "passive"
 #: Engines are chosen as if all kernels were compiled: what is, differs from machine to machine and while tests run.
 os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 #: What was free a moment ago says nothing where a test says what is.
