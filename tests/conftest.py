@@ -130,6 +130,12 @@ def emulated_kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     return Path(cache.mkdir("emulated")) if cache else tmp_path_factory.mktemp("emulated")
 
 
+@pytest.fixture(scope="session")
+def cp() -> Any:
+    """CuPy; files that emulate a GPU have one of their own."""
+    return pytest.importorskip("cupy")
+
+
 @pytest.fixture(autouse=True)
 def no_figure_is_left():
     """What a test has drawn is closed: pyplot keeps figures, and warns from twenty on."""
