@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processes import python
+from processes import holding_less_than, python
 
 import apsp
 from apsp import Graph, closure, csgraph, generate, hops, plan, shortest_paths, transitive_closure
@@ -528,13 +527,8 @@ def test_hops_ask_for_all_they_hold_before_their_matrices_are_made(monkeypatch, 
         else np.eye(700) * np.ones((4, 1, 1)) > 0
     )
     monkeypatch.setattr(memory, "_last", [0.0, None])
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryNeeded, match=r"^hops: .*Pass fewer graphs"):
-            hops(graphs, paths=4)
-        assert tracemalloc.get_traced_memory()[1] < MIB
-    finally:
-        tracemalloc.stop()
+    with holding_less_than(MIB), pytest.raises(MemoryNeeded, match=r"^hops: .*Pass fewer graphs"):
+        hops(graphs, paths=4)
 
 
 def _edges(n: int = 3000) -> Graph:
@@ -651,13 +645,9 @@ def test_what_ranks_hold_together_is_refused_before_their_parts_are_made(monkeyp
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_refused_before_it_is_built(name, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryNeeded, match=r".+: [\d.]+ MiB must fit on cpu, got 3\.0 MiB free\. [A-Z].+\."):
-            REFUSED[name]()
-        assert tracemalloc.get_traced_memory()[1] < 5 * MIB
-    finally:
-        tracemalloc.stop()
+    refused = pytest.raises(MemoryNeeded, match=r".+: [\d.]+ MiB must fit on cpu, got 3\.0 MiB free\. [A-Z].+\.")
+    with holding_less_than(5 * MIB), refused:
+        REFUSED[name]()
 
 
 def test_memory_is_asked_for_before_entries_are_looked_at(monkeypatch):
