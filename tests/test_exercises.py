@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from processes import ROOT, finish, start
+from processes import ROOT, finish, start, wait_for
 
 from apsp import closure, read
 
@@ -61,7 +61,7 @@ for line in sys.stdin:
         sys.stdout.flush()
         os._exit(code)
     os.waitpid(child, 0)
-    print(flush=True)
+    print("ended", flush=True)
 """
 
 
@@ -69,12 +69,10 @@ for line in sys.stdin:
 def shown() -> Iterator[Callable[..., str]]:
     """What pytest shows, run with these arguments in a folder."""
     child = start(FORKS, stdin=subprocess.PIPE)
-    assert child.stdin is not None
-    assert child.stdout is not None
 
     def run(folder: Path, *arguments: object) -> str:
         print(json.dumps([str(folder), *map(str, arguments)]), file=child.stdin, flush=True)
-        assert child.stdout.readline() == "\n", finish(child)[2]
+        wait_for(child, "ended")
         return (folder / "shown").read_text()
 
     yield run
