@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from semiring.kernels.cuda import compile
 
 #: One of each generation of GPUs, and of the cheaper cards, whose multiprocessors have less shared memory.
@@ -24,3 +26,12 @@ def compile_all(units: Iterable[str], arch: str) -> None:
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // workers)) as pool:
         list(pool.map(lambda text: compile.compile(text, arch), units))
+
+
+def require_nvrtc() -> None:
+    """Skip the module whose kernels it would compile, where NVRTC is missing."""
+    nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
+    try:
+        nvrtc.getVersion()
+    except RuntimeError as error:
+        pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)

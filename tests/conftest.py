@@ -21,6 +21,8 @@ from semiring.kernels.cpu.processors import default_threads
 
 #: JAX takes three quarters of a card when it is first used, unless it is told otherwise before.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+#: PyTorch's threads give way while they wait for one another: tests run side by side, and spinning takes their time.
+os.environ["OMP_WAIT_POLICY"] = "passive"
 #: Engines are chosen as if all kernels were compiled: what is, differs from machine to machine and while tests run.
 os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 #: What was free a moment ago says nothing where a test says what is.
@@ -126,6 +128,12 @@ def emulated_kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     """Where the GPU's kernels lie once they are compiled for the processor; by their text, for the next run too."""
     cache = getattr(request.config, "cache", None)
     return Path(cache.mkdir("emulated")) if cache else tmp_path_factory.mktemp("emulated")
+
+
+@pytest.fixture(scope="session")
+def cp() -> Any:
+    """CuPy; files that emulate a GPU have one of their own."""
+    return pytest.importorskip("cupy")
 
 
 @pytest.fixture(autouse=True)

@@ -111,19 +111,29 @@ class Compilers:
         return getattr(subprocess, name)
 
     def run(self, command: list[Any], **options: Any) -> Any:
-        text, folder = options.get("input"), next((str(c)[2:] for c in command[::-1] if str(c)[:2] == "-I"), "")
-        if text is None or "#include" in text or not folder:
+        if (known := self.key(command, options.get("input"))) is None:
             return subprocess.run(command, **options)
-        own = [path.read_text(encoding="utf-8") for path in sorted(emulated.FOLDER.glob("*.h"))]
-        said = [part.replace(folder, "") for part in (text, *map(str, command[:-1]))]
-        name = f"program-{sha256(repr([*said, version(command[0]), *own]).encode()).hexdigest()[:40]}"
-        if (known := cubins.load(name)) is None:
+        if (made := cubins.load(known)) is None:
             done = subprocess.run(command, **options)
             if not done.returncode:
-                cubins.store(name, cubins.Binary("host", command[-1].read_bytes(), {}))
+                cubins.store(known, cubins.Binary("host", command[-1].read_bytes(), {}))
             return done
-        command[-1].write_bytes(known.cubin)
+        command[-1].write_bytes(made.cubin)
+        command[-1].chmod(0o700)
         return SimpleNamespace(returncode=0, stdout="", stderr="")
+
+    def key(self, command: list[Any], text: str | None) -> str | None:
+        """A name of what is made of a text that includes nothing, or of object files; None of anything else."""
+        objects = [part for part in command[1:-2] if isinstance(part, Path) and part.suffix == ".o"]
+        if objects:
+            said = [part.read_bytes().hex() for part in objects]
+        elif text is not None and "#include" not in text:
+            folder = next((str(part)[2:] for part in command[::-1] if str(part)[:2] == "-I"), "")
+            said = [part.replace(folder, "") for part in (text, *map(str, command[:-1]))]
+            said += [path.read_text(encoding="utf-8") for path in sorted(emulated.FOLDER.glob("*.h"))]
+        else:
+            return None
+        return f"program-{sha256(repr([*said, version(command[0])]).encode()).hexdigest()[:40]}"
 
 
 def keep(folder: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""Processes in tests. A test waits for what must come, however busy the machine is, and judges then."""
+"""Processes in tests, and memory. A test waits for what must come, however busy the machine is, and judges then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import signal
 import subprocess
 import sys
 import threading
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -74,3 +77,14 @@ def wait_for(child: subprocess.Popen[str], word: str) -> None:
     finally:
         end.cancel()
     raise AssertionError(f"{word!r} never came:\n{finish(child)[2]}")
+
+
+@contextmanager
+def holding_less_than(size: float) -> Iterator[None]:
+    """Of what Python and NumPy allocate, the block holds less than so many bytes at once."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < size
+    finally:
+        tracemalloc.stop()

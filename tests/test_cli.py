@@ -1315,11 +1315,11 @@ def test_help_imports_nothing_heavy():
 
 def test_what_is_compiled_ahead_is_there_for_the_next_process(tmp_path):
     env = {"NUMBA_CACHE_DIR": str(tmp_path), "SEMIRING_ASSUME_COMPILED": ""}
-    warm = "from apsp.doors.cli import main; main(['warm', '--for', 'closure', '--dtype', 'int32'])"
+    warm = "from apsp.doors.cli import main; main('warm --for closure --semiring max_min --dtype int32'.split())"
     told = python(warm, env=env)
     assert re.fullmatch(r"kernels=[1-9]\d* seconds=\S+\n", told)
     assert python(warm, env=env).startswith("kernels=0 ")
-    missing = "import apsp; print([apsp.plan(9, dtype=d).kernels > 0 for d in ('int32', 'int64')])"
+    missing = "import apsp; print([apsp.plan(9, 'max_min', dtype=d).kernels > 0 for d in ('int32', 'int64')])"
     assert python(missing, env=env) == "[False, True]\n"
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import cases
 import networkx as nx
 import numpy as np
+import people
 import pytest
 import scipy.sparse.csgraph as csgraph
 
@@ -419,18 +420,7 @@ def test_a_finite_weight_never_becomes_infinity_by_conversion():
 
 def test_lists_and_dlpack_are_arrays():
     assert closure([[0, 1], [math.inf, 0]]).tolist() == [[0, 1], [math.inf, 0]]
-
-    class Exporter:
-        def __init__(self, array):
-            self.array = array
-
-        def __dlpack__(self, **options):
-            return self.array.__dlpack__(**options)
-
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
-
-    assert closure(Exporter(np.array([[0.0, 2.0], [2.0, 0.0]]))).tolist() == [[0, 2], [2, 0]]
+    assert closure(people.Exported(np.array([[0.0, 2.0], [2.0, 0.0]]))).tolist() == [[0, 2], [2, 0]]
 
 
 def test_the_weight_of_a_negative_cycle_is_told():

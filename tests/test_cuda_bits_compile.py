@@ -6,16 +6,12 @@ import shutil
 import subprocess
 
 import pytest
-from compiling import ARCHITECTURES
+from compiling import ARCHITECTURES, require_nvrtc
 
 from semiring.kernels.cuda import compile
 from semiring.kernels.cuda.bits import product as bitproduct
 
-nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
-try:
-    nvrtc.getVersion()
-except RuntimeError as error:
-    pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)
+require_nvrtc()
 
 PRODUCTS = [
     (name, arch + product.suffix)

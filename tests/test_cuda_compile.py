@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import cases
 import numpy as np
 import pytest
-from compiling import ARCHITECTURES
+from compiling import ARCHITECTURES, require_nvrtc
 
 from semiring import AlgebraError, Op, Semiring, get
 from semiring.algebra import dtypes
@@ -33,11 +33,7 @@ from semiring.kernels.cuda.routes import adjoint, by_distance, gradients, pairs,
 from semiring.kernels.cuda.routes import predecessors as routes
 from semiring.stores import trust
 
-nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
-try:
-    nvrtc.getVersion()
-except RuntimeError as error:
-    pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)
+require_nvrtc()
 
 #: The GPU whose tiles were tuned has more of them compiled than the others.
 OTHERS = [arch for arch in ARCHITECTURES if arch != "sm_90"]

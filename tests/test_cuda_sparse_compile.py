@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compiling import ARCHITECTURES, compile_all
+from compiling import ARCHITECTURES, compile_all, require_nvrtc
 
 from semiring import get
 from semiring.kernels.cuda import compile
 from semiring.kernels.cuda.csr import backend as csr
 from semiring.kernels.cuda.sparse import counted, flows, fronts, hops, hubs, products, searches, sweep, voronoi
 
-nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
-try:
-    nvrtc.getVersion()
-except RuntimeError as error:
-    pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)
+require_nvrtc()
 
 #: Ways to compute, each with the registers of its own.
 KINDS = (

@@ -13,6 +13,7 @@ import emulated
 import fake_cupy
 import numpy as np
 import pytest
+from test_gpu_routes import WAYS
 from test_logarithmic import closable, eliminated
 from test_routes import WHOLE, by_the_rule, entries, graph, walk
 from test_searches import WEIGHTS, star
@@ -535,17 +536,6 @@ class TestBits:
             for k in range(n):
                 ops.step(Y, k)
             np.testing.assert_array_equal(Y.to_bool().get(), want)
-
-
-#: By a block a matrix, which does all; else how the third line of the rule is searched: level by level for all pairs or
-#: source by source, by a block or a warp each; and how edges are read, from bits alone or from lists first.
-WAYS = {
-    "as it comes": {},
-    "levels": {"SMALL": 0, "FEW": 0, "LEVELS": 1 << 30, "WORTH": 0, "GATHERED": 5},
-    "warps after levels": {"SMALL": 0, "FEW": 0, "LEVELS": 2, "WORTH": 0},
-    "blocks": {"SMALL": 0, "FEW": 1 << 30, "LARGE": 0},
-    "warps after blocks after a level": {"SMALL": 0, "FEW": 0, "LEVELS": 1, "LARGE": 0, "WIDE": 2},
-}
 
 
 class TestPredecessors:

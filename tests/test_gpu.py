@@ -66,11 +66,6 @@ def warm():
     compile_all(units, arch)
 
 
-@pytest.fixture
-def cp():
-    return pytest.importorskip("cupy")
-
-
 def entries(case, shape, seed, nonnegative, density=0.5):
     """Random entries; signed where the step allows it."""
     A = cases.random_matrix(case, shape, seed, density=density, negative=not nonnegative)

@@ -15,11 +15,6 @@ pytestmark = pytest.mark.gpu
 SIZES = (1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 521, 1023, 1024, 1025)
 
 
-@pytest.fixture(scope="module")
-def cp():
-    return pytest.importorskip("cupy")
-
-
 @pytest.fixture(scope="module", params=["wgmma", "mma", "logic"])
 def ops(request):
     if not cuda_available():

@@ -14,11 +14,6 @@ from semiring.kernels.backend import bind
 pytestmark = pytest.mark.gpu
 
 
-@pytest.fixture(scope="module")
-def cp():
-    return pytest.importorskip("cupy")
-
-
 @pytest.mark.parametrize("n", [0, 1, 64, 65, 300, 1031])
 @pytest.mark.parametrize("schedule", ["auto", "iterative", "blocked", "recursive"])
 def test_closure_of_bool_arrays(cp, n, schedule):

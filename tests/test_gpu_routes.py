@@ -30,11 +30,6 @@ pytestmark = pytest.mark.gpu
 INF = np.inf
 
 
-@pytest.fixture(scope="module")
-def cp():
-    return pytest.importorskip("cupy")
-
-
 #: By a block a matrix, which does all, as small ones are; else how the third line is searched, level by level for all
 #: pairs or source by source, by a block or a warp each; and how edges are read, from bits alone or from lists first.
 WAYS = {

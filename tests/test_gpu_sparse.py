@@ -68,11 +68,6 @@ def warm():
     compile_all(units, arch)
 
 
-@pytest.fixture(scope="module")
-def cp():
-    return pytest.importorskip("cupy")
-
-
 def agree(case, got, expected):
     cases.same(case, got.get(), expected)
 

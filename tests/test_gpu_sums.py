@@ -13,11 +13,6 @@ from semiring.kernels.cuda.dense import matrix
 pytestmark = pytest.mark.gpu
 
 
-@pytest.fixture
-def cp():
-    return pytest.importorskip("cupy")
-
-
 @pytest.mark.parametrize("kind", [*KINDS, "against", "far"])
 @pytest.mark.parametrize(("m", "k", "n"), [(300, 517, 257), (131, 4097, 1030)])
 def test_logarithms(cp, kind, m, k, n):

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture
-def cp():
-    return pytest.importorskip("cupy")
-
-
-@pytest.fixture
 def transfer():
     if not cuda_available():
         pytest.skip("no NVIDIA GPU with CuPy on this machine")

@@ -15,11 +15,6 @@ from semiring import get
 pytestmark = pytest.mark.gpu
 
 
-@pytest.fixture(scope="module")
-def cp():
-    return pytest.importorskip("cupy")
-
-
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "bool"])
 @pytest.mark.parametrize("name", ["min_plus", "max_plus", "max_min", "min_max", "lor_land"])
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import people
 import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import bellman_ford
@@ -66,18 +67,8 @@ class TestMatrices:
         assert as_graph([]).n == 0
 
     def test_dlpack(self):
-        class Exported:
-            def __init__(self, array):
-                self.array = array
-
-            def __dlpack__(self, **options):
-                return self.array.__dlpack__(**options)
-
-            def __dlpack_device__(self):
-                return self.array.__dlpack_device__()
-
         A = np.arange(9.0).reshape(3, 3)
-        np.testing.assert_array_equal(as_graph(Exported(A)).matrix(), A)
+        np.testing.assert_array_equal(as_graph(people.Exported(A)).matrix(), A)
 
     def test_boolean_reading_of_lengths(self):
         A = np.array([[0, 3.5, INF], [INF, INF, 0], [-2, INF, INF]])

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
+import people
 import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
@@ -410,26 +411,12 @@ class TestAttributes:
         ("A", "C", {"osmid": 14, "length": 40.0, "oneway": False}),
     )
 
-    def in_rustworkx(self, edges):
-        G = pytest.importorskip("rustworkx").PyDiGraph()
-        place = {name: G.add_node(name) for name in sorted({x for u, v, _ in edges for x in (u, v)})}
-        G.add_edges_from([(place[u], place[v], data) for u, v, data in edges])
-        return G
-
-    def in_igraph(self, edges):
-        names = sorted({x for u, v, _ in edges for x in (u, v)})
-        held = {key: [data.get(key) for _, _, data in edges] for key in {k for _, _, data in edges for k in data}}
-        place = [(names.index(u), names.index(v)) for u, v, _ in edges]
-        igraph = pytest.importorskip("igraph")
-        return igraph.Graph(len(names), place, directed=True, vertex_attrs={"name": names}, edge_attrs=held)
+    in_dicts, in_igraph, in_rustworkx = map(staticmethod, (people.in_dicts, people.in_igraph, people.in_rustworkx))
 
     def in_networkx(self, edges):
         G = nx.MultiDiGraph()
         G.add_edges_from(edges)
         return G
-
-    def in_dicts(self, edges):
-        return {u: {v: data for tail, v, data in edges if tail == u} for u in {u: 0 for u, _, _ in edges}}
 
     def in_geometric(self, edges):
         names = sorted({x for u, v, _ in edges for x in (u, v)})

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processes import python
+from processes import holding_less_than, python
 
 import apsp
 from apsp import Graph, closure, csgraph, generate, hops, plan, shortest_paths, transitive_closure
@@ -463,7 +462,7 @@ LIMITED = {
     ),
 }  # fmt: skip
 FORKED = """
-import os, resource, sys, time
+import json, os, resource, sys, time
 import numpy as np
 import apsp, semiring
 from semiring.host import memory
@@ -472,34 +471,39 @@ rng = np.random.default_rng(1)
 def sparse(n):
     rows = np.arange(0, 20 * n + 1, 20)
     return csr_array((np.ones(20 * n), rng.integers(0, n, 20 * n), rows), shape=(n, n))
-setup, small, large = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-exec(setup.format(small))
-call()
-exec(setup.format(large))
-used = next(int(x.split()[1]) << 10 for x in open("/proc/self/status") if x.startswith("VmData"))
-time.sleep(memory.LATELY)  # the system's answer before there was a limit is no longer counted on
-for room in (12, 20, 30, 45, 70, 200):
-    if not os.fork():
-        resource.setrlimit(resource.RLIMIT_DATA, (used + (room << 20), resource.RLIM_INFINITY))
-        try:
-            call()
-            said = "answered"
-        except MemoryError as error:
-            said = f"{type(error).__name__}: {error}"
-        os.write(1, f"{room} {said}\\n".encode())
-        os._exit(0)
-    os.wait()
+for name, (setup, small, large) in json.loads(sys.argv[1]).items():
+    if os.fork():  # all share what is imported
+        os.wait()
+        continue
+    exec(setup.format(small))
+    call()
+    exec(setup.format(large))
+    used = next(int(x.split()[1]) << 10 for x in open("/proc/self/status") if x.startswith("VmData"))
+    time.sleep(memory.LATELY)  # the system's answer before there was a limit is no longer counted on
+    for room in (12, 20, 30, 45, 70, 200):
+        if not os.fork():
+            resource.setrlimit(resource.RLIMIT_DATA, (used + (room << 20), resource.RLIM_INFINITY))
+            try:
+                call()
+                said = "answered"
+            except MemoryError as error:
+                said = f"{type(error).__name__}: {error}"
+            os.write(1, f"{name} {room} {said}\\n".encode())
+            os._exit(0)
+        os.wait()
+    os._exit(0)
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and /proc of Linux")
-@pytest.mark.parametrize("name", LIMITED)
-def test_within_a_limit_calls_are_answered_or_refused_with_words(name):
-    ended = python(FORKED, *LIMITED[name], env={"SEMIRING_NUM_THREADS": "1"}).splitlines()
-    assert len(ended) == 6
-    assert not [line for line in ended if "answered" not in line and "MemoryNeeded: " not in line]
-    assert "MemoryNeeded" in ended[0]
-    assert "answered" in ended[-1]
+def test_within_a_limit_calls_are_answered_or_refused_with_words():
+    told = python(FORKED, json.dumps(LIMITED), env={"SEMIRING_NUM_THREADS": "1"}).splitlines()
+    for name in LIMITED:
+        ended = [line for line in told if line.startswith(f"{name} ")]
+        assert len(ended) == 6, told
+        assert not [line for line in ended if "answered" not in line and "MemoryNeeded: " not in line]
+        assert "MemoryNeeded" in ended[0], name
+        assert "answered" in ended[-1], name
 
 
 @pytest.mark.parametrize("engine", ["levels", "essential"])
@@ -523,13 +527,8 @@ def test_hops_ask_for_all_they_hold_before_their_matrices_are_made(monkeypatch, 
         else np.eye(700) * np.ones((4, 1, 1)) > 0
     )
     monkeypatch.setattr(memory, "_last", [0.0, None])
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryNeeded, match=r"^hops: .*Pass fewer graphs"):
-            hops(graphs, paths=4)
-        assert tracemalloc.get_traced_memory()[1] < MIB
-    finally:
-        tracemalloc.stop()
+    with holding_less_than(MIB), pytest.raises(MemoryNeeded, match=r"^hops: .*Pass fewer graphs"):
+        hops(graphs, paths=4)
 
 
 def _edges(n: int = 3000) -> Graph:
@@ -646,13 +645,9 @@ def test_what_ranks_hold_together_is_refused_before_their_parts_are_made(monkeyp
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_refused_before_it_is_built(name, monkeypatch):
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryNeeded, match=r".+: [\d.]+ MiB must fit on cpu, got 3\.0 MiB free\. [A-Z].+\."):
-            REFUSED[name]()
-        assert tracemalloc.get_traced_memory()[1] < 5 * MIB
-    finally:
-        tracemalloc.stop()
+    refused = pytest.raises(MemoryNeeded, match=r".+: [\d.]+ MiB must fit on cpu, got 3\.0 MiB free\. [A-Z].+\.")
+    with holding_less_than(5 * MIB), refused:
+        REFUSED[name]()
 
 
 def test_memory_is_asked_for_before_entries_are_looked_at(monkeypatch):

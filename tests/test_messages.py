@@ -9,6 +9,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from people import in_dicts, in_igraph, in_rustworkx
 
 import apsp
 from apsp import Graph, as_graph, closure, plan, shortest_paths, transitive_closure
@@ -43,23 +44,6 @@ def test_numbers_as_texts_in_graphml_are_read_as_those_of_csv():
     G = nx.DiGraph([("a", "b", {"time": "00:01:30"}), ("b", "c", {"time": "01:00:00"})])
     assert read(io.StringIO("\n".join(nx.generate_graphml(G)))).weights.tolist() == [90, 3600]
     assert read(io.StringIO("\n".join(nx.generate_gml(G)))).weights.tolist() == [90, 3600]
-
-
-def in_dicts(edges):
-    return {u: {v: data} for u, v, data in edges}
-
-
-def in_igraph(edges):
-    igraph = pytest.importorskip("igraph")
-    held = {"length": [data["length"] for *_, data in edges]}
-    return igraph.Graph(3, [(0, 1), (1, 2)], directed=True, vertex_attrs={"name": list("abc")}, edge_attrs=held)
-
-
-def in_rustworkx(edges):
-    G = pytest.importorskip("rustworkx").PyDiGraph()
-    place = {name: G.add_node(name) for name in "abc"}
-    G.add_edges_from([(place[u], place[v], data) for u, v, data in edges])
-    return G
 
 
 def in_geojson(edges):

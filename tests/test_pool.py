@@ -46,15 +46,21 @@ def test_ctrl_c_that_loses_a_workers_notification_does_not_hang(monkeypatch):
     assert works()
 
 
-def test_an_exception_drops_what_has_not_begun(monkeypatch):
-    dropped = threading.Event()
+@pytest.fixture
+def dropped(monkeypatch):
+    """Set when calls that have not begun are dropped."""
+    event = threading.Event()
 
     class Calls(deque):
         def clear(self):
             super().clear()
-            dropped.set()
+            event.set()
 
     monkeypatch.setattr(pool, "deque", Calls)
+    return event
+
+
+def test_an_exception_drops_what_has_not_begun(dropped):
     done = []
 
     def job(worker, call):
@@ -86,7 +92,7 @@ def test_of_several_exceptions_the_first_calls_is_raised(slow):
     assert works()
 
 
-def test_ctrl_c_before_the_work_begins_drops_it(monkeypatch):
+def test_ctrl_c_before_the_work_begins_drops_it(monkeypatch, dropped):
     """It strikes while workers are woken, which might go through all of it otherwise."""
     both, ran = threading.Barrier(2), []
 
@@ -96,20 +102,12 @@ def test_ctrl_c_before_the_work_begins_drops_it(monkeypatch):
             both.wait(PATIENCE)  # a worker is running it
             raise KeyboardInterrupt
 
-    dropped = threading.Event()
-
-    class Calls(deque):
-        def clear(self):
-            super().clear()
-            dropped.set()
-
     def job(worker, call):
         if call == 0:
             both.wait(PATIENCE)
             assert dropped.wait(PATIENCE)
         ran.append(call)
 
-    monkeypatch.setattr(pool, "deque", Calls)
     real = pool._regions
     monkeypatch.setattr(pool, "_regions", Late())
     with pytest.raises(KeyboardInterrupt):

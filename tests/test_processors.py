@@ -126,21 +126,25 @@ def test_a_quota_is_rounded_up(eight, granted, threads):
 
 
 def test_a_process_heeds_the_variables():
-    code = "import semiring; from semiring.kernels.backend import bind; print(bind(semiring.min_plus, 'int32').threads)"
-    assert python(code, env={"SEMIRING_NUM_THREADS": "", "OMP_NUM_THREADS": "1"}) == "1\n"
-    assert python(code, env={"SEMIRING_NUM_THREADS": "3", "OMP_NUM_THREADS": "1"}) == "3\n"
+    code = """
+import os, semiring
+from semiring.kernels.backend import bind
+for os.environ["SEMIRING_NUM_THREADS"] in ("", "3"):
+    print(bind(semiring.min_plus, "int32").threads)
+"""
+    assert python(code, env={"OMP_NUM_THREADS": "1"}).split() == ["1", "3"]
 
 
 def test_numba_is_not_started_with_no_threads():
     """It would raise "Number of threads specified must be > 0" wherever it is imported first."""
     code = """
-import numpy as np, pytest, semiring, apsp
-for call in (lambda: apsp.closure(np.eye(2)), lambda: semiring.matmul(np.eye(2), np.eye(2))):
-    for _ in range(2):
-        with pytest.raises(semiring.DeviceError, match="NUMBA_NUM_THREADS must be a positive integer, got .* Unset it"):
-            call()
-print("refused")
+import os, numpy as np, pytest, semiring, apsp
+for os.environ["NUMBA_NUM_THREADS"] in ("0", "-2", " 00 "):
+    for call in (lambda: apsp.closure(np.eye(2)), lambda: semiring.matmul(np.eye(2), np.eye(2))):
+        for _ in range(2):
+            with pytest.raises(semiring.DeviceError, match="NUMBA_NUM_THREADS must be a positive .* Unset it"):
+                call()
+os.environ["NUMBA_NUM_THREADS"] = " 2"
+print(apsp.closure([[0, 1], [2, 0]])[1, 0])
 """
-    for nonsense in ("0", "-2", " 00 "):
-        assert python(code, env={"NUMBA_NUM_THREADS": nonsense}) == "refused\n"
-    assert python("import apsp; print(apsp.closure([[0, 1], [2, 0]])[1, 0])", env={"NUMBA_NUM_THREADS": " 2"}) == "2\n"
+    assert python(code) == "2\n"

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-import tracemalloc
 import zipfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
-from processes import finish, start
+from processes import finish, holding_less_than, start
 
 from apsp import Reachability, Result, csgraph, shortest_paths
 from apsp.doors.cli import main
@@ -244,13 +243,8 @@ class TestMemory:
         path.write_bytes(data)
         with pytest.raises(FormatError):
             read(path)  # once before the clock: modules are imported
-        tracemalloc.start()
-        try:
-            with pytest.raises(FormatError):
-                read(path)
-            assert tracemalloc.get_traced_memory()[1] < 8 << 20
-        finally:
-            tracemalloc.stop()
+        with holding_less_than(8 << 20), pytest.raises(FormatError):
+            read(path)
 
     @pytest.mark.parametrize("kind", ["packed", "larger than its file"])
     def test_what_we_saved_is_not_packed_and_promises_what_it_has(self, tmp_path, kind):
@@ -264,13 +258,8 @@ class TestMemory:
                 archive.writestr("distances.npy", npy_header((20000, 20000)))
             path.write_bytes(larger(path.read_bytes(), 8 * 20000**2 + 128))
         for load in (Result.load, Reachability.load, BitMatrix.load):
-            tracemalloc.start()
-            try:
-                with pytest.raises(FormatError, match=r"a\.npz"):
-                    load(path)
-                assert tracemalloc.get_traced_memory()[1] < 8 << 20
-            finally:
-                tracemalloc.stop()
+            with holding_less_than(8 << 20), pytest.raises(FormatError, match=r"a\.npz"):
+                load(path)
 
     def test_a_zarr_group_takes_what_it_has(self, tmp_path):
         zarr = pytest.importorskip("zarr")
@@ -280,13 +269,9 @@ class TestMemory:
             group = zarr.open_group(str(tmp_path / "d.zarr"))
             del group[name]
             group.create_array(name, shape=shape, dtype="u1" if name == "result_npz" else "f8", chunks=shape)
-            tracemalloc.start()
-            try:
-                with pytest.raises(FormatError, match=rf"d\.zarr: .*{name} with .* bytes in"):
-                    Result.load(tmp_path / "d.zarr")
-                assert tracemalloc.get_traced_memory()[1] < 32 << 20
-            finally:
-                tracemalloc.stop()
+            refused = pytest.raises(FormatError, match=rf"d\.zarr: .*{name} with .* bytes in")
+            with holding_less_than(32 << 20), refused:
+                Result.load(tmp_path / "d.zarr")
 
     def test_many_vertices_cost_nothing(self, tmp_path):
         files = {
@@ -296,15 +281,11 @@ class TestMemory:
         }
         for name, data in files.items():
             (tmp_path / name).write_bytes(data)
-            tracemalloc.start()
-            try:
+            with holding_less_than(8 << 20):
                 graph = read(tmp_path / name)
                 assert graph.n == 10**9
                 with pytest.raises(FormatError, match="999999998 without"):
                     write(graph, tmp_path / "out.snap")
-                assert tracemalloc.get_traced_memory()[1] < 8 << 20
-            finally:
-                tracemalloc.stop()
 
     def test_what_unpacks_to_more_than_there_is(self, tmp_path, monkeypatch):
         zeros = bytes(8 * 1448**2)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -29,15 +28,12 @@ from .draw import Draw
 from .layouts import host, layout, place
 from .problems import LOG_PLUS, MAX_PLUS, MAX_TIMES, MIN_PLUS, SIZES, TIMES, Problem, entries, ring_and_dtype
 
-_device = "cpu"
+_device = "cpu"  # else as `worker.load` says
 
 
-def prepare(device: str) -> None:
-    """Where to compute; kernels are compiled as cases ask for them."""
-    global _device
-    _device = device
-    warnings.simplefilter("ignore")
-    closure(np.zeros((2, 2)), device=device)
+def prepare() -> None:
+    """Compile what loads the compiler."""
+    closure(np.zeros((2, 2)), device=_device)
 
 
 def case(draw: Draw) -> None:

@@ -32,7 +32,7 @@ VALUES = (0, 1, -1, 2, 7, 63, 64, 65, 10**6, 10**9, 2**31 - 1, 2**31, -(2**31), 
 DTYPES = ("int64", "int32", "uint64", "float64", "bool", "uint8", "int16", ">i8", "<U3", "S2", "complex128", "M8[s]")
 
 
-def prepare(device: str) -> None:
+def prepare() -> None:
     """Compile and import what every case needs."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.npz"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,6 @@ from semiring.sparse import HubLabels, changes, hubs
 
 from .draw import Draw
 from .searches import WEIGHTS, star
-
-
-def prepare(device: str) -> None:
-    """They compute on the CPU."""
-    warnings.simplefilter("ignore")
 
 
 def case(draw: Draw) -> None:

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import itertools
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +31,7 @@ UNIT = 2**30
 NONE = -9999
 FORMATS = ("csr", "coo", "csc", "lil", "dok", "bsr", "dia")
 
-_device = "cpu"
+_device = "cpu"  # else as `worker.load` says
 
 
 @dataclass
@@ -52,12 +51,9 @@ class Given:
         return self.graph if isinstance(self.graph, list) else self.graph.copy()
 
 
-def prepare(device: str) -> None:
-    """Where to compute."""
-    global _device
-    _device = device
-    warnings.simplefilter("ignore")
-    csgraph.shortest_path(np.eye(3), device=device)
+def prepare() -> None:
+    """Compile what every case needs."""
+    csgraph.shortest_path(np.eye(3), device=_device)
 
 
 def case(draw: Draw) -> None:

@@ -94,7 +94,7 @@ FRAGMENTS = tuple(
 )
 
 
-def prepare(device: str) -> None:
+def prepare() -> None:
     """Import what reading imports, so that no case is charged for it."""
     with tempfile.TemporaryDirectory() as folder:
         for name in NAMES:

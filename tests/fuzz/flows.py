@@ -24,10 +24,6 @@ WEIGHTS: dict[str, Any] = {
 }
 
 
-def prepare(device: str) -> None:
-    """They are added up on the CPU."""
-
-
 def case(draw: Draw) -> None:
     """One graph, and all sums of it."""
     rng, n = draw.rng(), draw.pick((4, 1, 2, 7, 12, 20))

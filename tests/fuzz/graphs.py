@@ -41,7 +41,7 @@ HOW: tuple[dict[str, Any], ...] = (
 )
 
 
-_device = "cpu"
+_device = "cpu"  # else as `worker.load` says
 #: How reachability is.
 REACHED: tuple[dict[str, Any], ...] = (
     *({"schedule": schedule} for schedule in ("auto", "recursive", "blocked", "iterative")),
@@ -49,14 +49,12 @@ REACHED: tuple[dict[str, Any], ...] = (
 )
 
 
-def prepare(device: str) -> None:
-    """Where to compute; compile what every case needs."""
-    global _device
-    _device = device
-    transitive_closure(np.eye(3, dtype=bool), device=device)
+def prepare() -> None:
+    """Compile what every case needs."""
+    transitive_closure(np.eye(3, dtype=bool), device=_device)
     for s in SEMIRINGS:
-        shortest_paths([(0, 1, 1)], s, device=device)
-        shortest_paths([(0, 1, 0.5)], s, device=device)
+        shortest_paths([(0, 1, 1)], s, device=_device)
+        shortest_paths([(0, 1, 0.5)], s, device=_device)
 
 
 def case(draw: Draw) -> None:

@@ -35,7 +35,7 @@ N, TILE, PATIENCE = 9, 4, 120.0
 NOTHING = "nothing"
 
 
-def prepare(device: str) -> None:
+def prepare() -> None:
     """Compile and import all that a fork then has; the threads of ours and of Zarr's start anew in it."""
     tiles.TILE = TILE
     for name in WRITERS:

@@ -7,7 +7,6 @@ number somewhere.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -48,11 +47,6 @@ ANY: dict[str, Callable[[Any], Any]] = {
 }
 #: What is no number, or one that not every dtype holds.
 ODD = (None, "x", "1", math.nan, 1j, Fraction(1, 3), 2**70, -(2**63), 1e400, True, b"1", (), {}, object)
-
-
-def prepare(device: str) -> None:
-    """Compile what is called."""
-    warnings.simplefilter("ignore")
 
 
 def case(draw: Draw) -> None:

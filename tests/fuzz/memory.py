@@ -10,7 +10,6 @@ import gc
 import os
 import resource
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -34,9 +33,8 @@ ROOMS = (200, 96, 64, 48, 32, 24, 16, 12)
 Call = Callable[[], Any]
 
 
-def prepare(device: str) -> None:
+def prepare() -> None:
     """One thread, for a forked process has no other; every call once, small, so that it is compiled."""
-    warnings.simplefilter("ignore")
     os.environ["SEMIRING_NUM_THREADS"] = "1"
     for name in CALLS:
         for most in (False, True):

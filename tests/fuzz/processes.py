@@ -52,7 +52,7 @@ _INPUTS = (
 _OUTPUTS = ("out.npz", "out.npy", "out.csv", "out.gr", "out.gr.gz", "out.xyz", "missing/out.npz", "out", "folder.npz")
 
 
-def prepare(device: str) -> None:
+def prepare() -> None:
     """Compile what the commands use, so that all of them find it on disk."""
     with tempfile.TemporaryDirectory() as folder:
         _fill(Path(folder), Draw())

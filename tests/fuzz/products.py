@@ -6,7 +6,6 @@ of, that is an operand, or shares its arrays.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,6 @@ OVER = {
     "lor_land": ("bool",),
 }
 Table = dict[tuple[int, int], Any]
-
-
-def prepare(device: str) -> None:
-    """Nothing: CuPy's sparse matrices are tested on a GPU alone."""
-    warnings.simplefilter("ignore")
 
 
 def case(draw: Draw) -> None:

@@ -16,10 +16,6 @@ from .draw import Draw
 WEIGHTS = {"ties": (1, 2), "zeros": (0, 0, 1, 3), "integers": tuple(range(1, 60)), "floats": (0.1, 0.2, 0.3, 0.7)}
 
 
-def prepare(device: str) -> None:
-    """Paths are searched for on the CPU."""
-
-
 def case(draw: Draw) -> None:
     """One graph and a pair of it."""
     rng, n, kind = draw.rng(), draw.pick((4, 1, 2, 3, 5, 6, 7)), draw.pick(tuple(WEIGHTS))

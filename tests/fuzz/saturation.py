@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -34,14 +33,7 @@ from .layouts import host
 INTEGERS = ("int16", "int32", "int64")
 ENGINES = ("auto", "elimination", "dense", "scipy", "searches", "auto")
 
-_device = "cpu"
-
-
-def prepare(device: str) -> None:
-    """Where to compute."""
-    global _device
-    _device = device
-    warnings.simplefilter("ignore")
+_device = "cpu"  # else as `worker.load` says
 
 
 @dataclass

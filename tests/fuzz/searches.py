@@ -6,7 +6,6 @@ is its only way out.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -29,11 +28,6 @@ WEIGHTS: dict[str, Any] = {
     "max_times": lambda rng, m, top: rng.choice([0.0, 0.25, 0.5, 1.0], m),
     "min_times": lambda rng, m, top: rng.choice([1.0, 2.0, 4.0], m),
 }
-
-
-def prepare(device: str) -> None:
-    """They compute on the CPU."""
-    warnings.simplefilter("ignore")
 
 
 def case(draw: Draw) -> None:

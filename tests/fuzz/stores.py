@@ -44,7 +44,7 @@ class Kind:
     bare: str = "/"
 
 
-def prepare(device: str) -> None:
+def prepare() -> None:
     """Compile and import what every case needs."""
     for kind in KINDS:
         for choice in range(3):

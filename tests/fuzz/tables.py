@@ -9,7 +9,6 @@ import io
 import math
 import re
 import tempfile
-import warnings
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -29,9 +28,8 @@ from .draw import Draw
 _Grid = list[list[str]]
 
 
-def prepare(device: str) -> None:
+def prepare() -> None:
     """Import what reading imports, so that no case is charged for it."""
-    warnings.simplefilter("ignore")
     apsp.read(io.StringIO("0 1.5\n2.5 0\n"))
 
 

@@ -18,10 +18,6 @@ from .draw import Draw
 Rules = dict[tuple[int, ...], float]
 
 
-def prepare(device: str) -> None:
-    """They are searched for on the CPU."""
-
-
 def case(draw: Draw) -> None:
     """One graph with turns, and everything that can be asked of it."""
     rng, n = draw.rng(), draw.pick((4, 1, 2, 3, 5, 7))

@@ -6,7 +6,6 @@ By array and by label, in new memory and in place, whatever share of the entries
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import cases
@@ -17,11 +16,6 @@ from semiring.dense import changes
 from semiring.host.errors import DivergenceError
 
 from .draw import Draw
-
-
-def prepare(device: str) -> None:
-    """They compute on the CPU."""
-    warnings.simplefilter("ignore")
 
 
 def case(draw: Draw) -> None:

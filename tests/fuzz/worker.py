@@ -9,6 +9,7 @@ import math
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,12 @@ def chosen(job: dict[str, Any], heard: Callable[[int], object] = lambda choice: 
 
 
 def load(target: str, device: str) -> Case:
-    """The target's `case`, ready to run."""
-    module = importlib.import_module(f".{target}", __package__)
+    """The target's `case`, ready to run: told its device, and what it needs imported and compiled."""
+    module: Any = importlib.import_module(f".{target}", __package__)
+    module._device = device
+    warnings.simplefilter("ignore")
     if hasattr(module, "prepare"):
-        module.prepare(device)
+        module.prepare()
     if device == "cpu":  # a GPU's driver reserves more addresses than any machine has memory
         limits.cap_memory(8)
     return module.case

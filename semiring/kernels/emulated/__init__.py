@@ -194,13 +194,13 @@ def _compile(text: str, path: Path, program: Path, macros: str) -> str:
 
 
 def _object(name: str, command: list[str], to: Path) -> Path:
-    """A part of the runtime, compiled once a machine: it lies beside the kernels of cards."""
+    """A part of the runtime, compiled once a machine, without lines of its own: it lies beside the kernels of cards."""
     sources = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.[hc]*"))]
     version = subprocess.run([command[0], "--version"], capture_output=True, encoding="utf-8", check=True).stdout
-    key = hashlib.sha256("\n".join([*_FLAGS, version, *sources]).encode()).hexdigest()[:40]
+    key = hashlib.sha256("\n".join([*_FLAGS, "-g0", version, *sources]).encode()).hexdigest()[:40]
     known = cache.load(f"{name}-{key}")
     if known is None:
-        subprocess.run([*command, "-DSTACK=(1<<18)", "-c", FOLDER / f"{name}.cpp", "-o", to], check=True)
+        subprocess.run([*command, "-g0", "-DSTACK=(1<<18)", "-c", FOLDER / f"{name}.cpp", "-o", to], check=True)
         cache.store(f"{name}-{key}", cache.Binary("host", to.read_bytes(), {}))
     else:
         to.write_bytes(known.cubin)

@@ -164,13 +164,14 @@ static Stack* stacks(std::size_t count) {
 void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool backwards) {
     Stack* stack = stacks(std::size_t(count) * threads);
     std::vector<Block> blocks(count);
-    std::vector<std::unique_ptr<Room>> rooms;
+    static std::vector<std::unique_ptr<Room>> rooms;  // kept for the next blocks, as each new page is a fault
+    if (rooms.size() != count || rooms.empty() || rooms[0]->size != size) rooms.clear();
     for (unsigned b = 0; b < count; ++b) {
         Block& one = blocks[b];
         const unsigned index = first + b;
         one.index = {index % gridDim.x, index / gridDim.x % gridDim.y, index / gridDim.x / gridDim.y};
-        rooms.push_back(std::make_unique<Room>(size));
-        one.shared = rooms.back()->begin();
+        if (rooms.size() == b) rooms.push_back(std::make_unique<Room>(size));
+        one.shared = rooms[b]->begin();
         std::memset(one.shared, 0x7b, size);  // what nobody wrote is no number
         one.variables.assign(__stop_shared_variables - __start_shared_variables, 0x7b);
         one.fibers.resize(threads);
