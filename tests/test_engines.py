@@ -855,7 +855,7 @@ def test_few_rows_of_a_search_are_not_copied(monkeypatch):
 
 @pytest.mark.parametrize("slow", [False, True])
 def test_all_rows_come_by_one_call_where_that_is_short(monkeypatch, slow):
-    """A block is timed; where all would keep Ctrl-C waiting, they come in blocks."""
+    """Where all would keep Ctrl-C waiting, they come in blocks."""
     searched = []
     search = Searches._search
     monkeypatch.setattr(Searches, "_search", lambda *a, **b: (searched.append(search(*a, **b)), searched[-1])[1])
@@ -864,7 +864,7 @@ def test_all_rows_come_by_one_call_where_that_is_short(monkeypatch, slow):
     A = scipy.sparse.csr_array((np.ones(2000), (tails, heads)), shape=(300, 300))
     D = shortest_paths(A, engine="scipy").distances
     assert np.shares_memory(D, searched[-1]) == (not slow)
-    assert [len(x) for x in searched[:2]] == ([64, 1] if slow else [64, 300])
+    assert [len(x) for x in searched[:2]] == ([1, 1] if slow else [300])
     np.testing.assert_array_equal(D, scipy.sparse.csgraph.dijkstra(A))
 
 
