@@ -28,7 +28,11 @@ def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, ar
     shape = sweep.Shape.of(given[1].itemsize, arch)
     texts = (
         sweep.text(*given, shape, mirrored=True),
-        sweep.text(*given, shape, mirrored=True, kept="int64" if given[1].itemsize == 8 else "some"),
+        *(
+            sweep.text(*given, shape, mirrored=True, kept=k)
+            for k in ("int64", "float64")[: 2 * (given[1].itemsize == 8)]
+        ),
+        sweep.text(*given, shape, mirrored=True, kept="some"),
         fronts.text(*given),
         products.text(*given, True),
         hubs.text(*given),

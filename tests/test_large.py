@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from contextvars import Context
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import cases
@@ -306,7 +306,7 @@ def test_a_checkpoint_of_another_closure_is_refused(tmp_path, matrix):
 def test_a_checkpoint_is_one_closures(tmp_path, matrix):
     """Not that of another thread or process, which writes there."""
     with claimed(tmp_path / "ck"), pytest.raises(OSError, match="another process is writing it"):
-        Context().run(closure, matrix, checkpoint=tmp_path / "ck")
+        ThreadPoolExecutor(1).submit(closure, matrix, checkpoint=tmp_path / "ck").result()
     assert not (tmp_path / "ck").exists()
 
 

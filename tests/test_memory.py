@@ -112,8 +112,10 @@ CASES: dict[str, dict[str, Any]] = {
         **RANKS, "ranks": 1, "n": 1600, "degree": 8, "engine": "dense", "block": 64,
     },
     "ranks, a sparse graph's table": {**RANKS, "call": "closure", "n": 1600, "degree": 8},
-    "ranks, paths=True of a matrix": {**RANKS, "n": 600, "paths": True},
-    "ranks, paths=True of some sources": {**RANKS, "n": 900, "engine": "dense", "sources": 0.3, "paths": True},
+    "ranks, paths=True of a matrix": {**RANKS, "n": 600, "longest": 2, "paths": True},
+    "ranks, paths=True of some sources": {
+        **RANKS, "n": 900, "longest": 2, "engine": "dense", "sources": 0.3, "paths": True,
+    },
     "ranks, an elimination and some sources": {
         **RANKS, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3,
     },

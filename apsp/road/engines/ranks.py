@@ -16,6 +16,7 @@ from semiring.host.memory import require
 
 from ...big.distributed.plans import OnHost
 from ...big.large.sources import Source
+from ...io.graph.ondisk import STRIP
 from .. import estimates
 from ..convergence import divergence
 from ..estimates import Estimate
@@ -86,9 +87,8 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
             arcs = 0 if windows else source.arc_count
         else:
             arcs = n * n
-        after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + 4 * wants.partial * math.prod(
-            question.shape
-        )
+        after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + STRIP * (not listed)
+        after += 4 * wants.partial * math.prod(question.shape)
     if wants.limits is not None or windows or listed:
         after += dense if wants.table and wants.limits.output is None else 0
         return OnHost(before=_SORTED * question.graph.edge_count if listed else 0, by_rows=True, after=after)

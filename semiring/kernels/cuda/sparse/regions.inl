@@ -23,7 +23,7 @@ struct Unpack {
 #pragma unroll
         for (int e = 0; e < each; ++e) {
             const T x = lengths.item[e];
-            found.item[e] = x == T(S::zero()) ? no_path : Quantity((long long)x >> shift & mask);
+            found.item[e] = x == T(S::zero()) ? no_path() : Quantity((long long)x >> shift & mask);
         }
         return *reinterpret_cast<const Lanes*>(&found);
     }

@@ -88,8 +88,8 @@ class Shape:
         packed = kept in ("int64", "float64")
         dtype = np.dtype(kept if packed else "int64")
         kind, none = algebra.spelled(dtype)[0], dtypes.zero(min_plus, dtype)
-        quantity = f"using Quantity = {kind};\nconstexpr Quantity no_path = {algebra.literal(none, kind)};\n"
-        return quantity + algebra.constants(
+        no_path = f"__device__ inline Quantity no_path() {{ return {algebra.literal(none, kind)}; }}\n"
+        return f"using Quantity = {kind};\n{no_path}" + algebra.constants(
             each=self.each, warps=self.warps, stack_rows=self.stack, most_strips=self.strips, deep=self.deep,
             stages=self.stages, region_blocks=self.region_blocks, level_blocks=self.level_blocks,
             level_warps=self.level_warps, run=self.run, mirrored=mirrored, only_worst=kept in ("greatest", "least"),
