@@ -342,12 +342,17 @@ def test_the_host_does_not_run_far_ahead_of_products_of_bits(cp, monkeypatch):
 
 
 def test_shared_memory_of_a_kernel_counts_beside_what_a_launch_asks_for(cp, monkeypatch):
-    """Together they may be 48 KB without permission; what is permitted is all, whoever asks for less later."""
-    from semiring.kernels.cuda import compile, gpu
+    """Together they may be 48 KB without permission; who asks for less takes no permission back."""
+    from semiring.kernels.cuda import compile
 
-    driver, asked = sys.modules["cupy_backends.cuda.api.driver"], []
-    monkeypatch.setattr(driver, "funcGetAttribute", lambda attribute, function: 2104)
-    monkeypatch.setattr(driver, "funcSetAttribute", lambda function, attribute, size: asked.append(size))
-    for size in (0, 47_048, 47_049, 50_000, 150_000):
+    driver, known, asked = sys.modules["cupy_backends.cuda.api.driver"], {1: 2104, 8: 48 << 10}, []
+
+    def permit(function, attribute, size):
+        asked.append(size)
+        known[attribute] = size
+
+    monkeypatch.setattr(driver, "funcGetAttribute", lambda attribute, function: known[attribute])
+    monkeypatch.setattr(driver, "funcSetAttribute", permit)
+    for size in (0, 47_048, 47_049, 150_000, 50_000):
         compile.allow_shared(SimpleNamespace(ptr=0), size)
-    assert asked == 3 * [gpu.most_shared(0) - 2104]
+    assert asked == [48 << 10, 150_000, 150_000]

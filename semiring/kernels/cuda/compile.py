@@ -156,16 +156,12 @@ def unit(
 
 
 def allow_shared(function: Any, size: int) -> None:
-    """Allow `size` bytes of dynamic shared memory; above 48 KB together with the kernel's own this is required.
-
-    All that a block can have is allowed, so that other callers who ask for less take nothing back.
-    """
+    """Allow `size` bytes of dynamic shared memory, or more; above 48 KB with the kernel's own this is required."""
     from cupy_backends.cuda.api import driver
 
-    own = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr)
-    if size + own > 48 << 10:
-        most = max(size, gpu.most_shared(gpu.current()) - own)
-        driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most)
+    dynamic = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    if size + driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function.ptr) > 48 << 10:
+        driver.funcSetAttribute(function.ptr, dynamic, max(size, driver.funcGetAttribute(dynamic, function.ptr)))
 
 
 def rooms(function: Any, threads: int, size: int, most: int) -> tuple[int, Any, int]:
