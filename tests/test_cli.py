@@ -1346,6 +1346,7 @@ def test_what_is_compiled_ahead_is_what_was_named(monkeypatch):
     assert good("warm", "--for", "reach,closure", "--dtype", "bool", "--dtype", "int32").startswith("kernels=2 ")
     assert good("warm", "--semiring", "log", "--for", "roads").startswith("kernels=2 ")  # its two dtypes
     assert "--for must be one of closure, roads" in bad(2, "warm", "--for", "closure,road")
+    assert "--dtype must be one of float32, " in bad(2, "warm", "--for", "closure", "--dtype", "bool")
 
 
 def test_turns(tmp_path):

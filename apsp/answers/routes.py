@@ -158,7 +158,7 @@ def next_hops(
 
 #: Tolerated rounding between an edge and its distance, in eps of the largest distance; sums compare to 4 eps, where
 #: that does not suffice to 256, and at last to n.
-DOUBT, FEW_EPS = 16, 256
+DOUBT, WIDER = 16, 256
 
 
 class Trees:
@@ -247,7 +247,7 @@ class Trees:
                 tails, heads, weights = self._essential(windows, together(windows.of))
             elif essential and matrix:
                 A = self.graph.matrix(self.semiring, self.engine.dtype)
-                tails, heads, weights = self._essential(A, 1, max(FEW_EPS, self.graph.n))
+                tails, heads, weights = self._essential(A, 1, max(WIDER, self.graph.n))
             else:
                 tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
             used = weights != dtypes.zero(self.semiring, weights.dtype)

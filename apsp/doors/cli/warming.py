@@ -49,12 +49,16 @@ def warm(
 ) -> None:
     """Compile kernels ahead, for images of containers: the first question then takes no longer than the next."""
     from semiring.algebra.catalog import get
+    from semiring.host.errors import DTypeError
     from semiring.kernels.backend import bind
 
     from ...road import warming
 
     names = [get(name).name for name in semirings] or ["min_plus"]
     work = warming.tasks(sorts or warming.SORTS, names, dtypes or warming.DTYPES)
+    if not work:
+        known = ", ".join(sorted({dtype for name in names for dtype in get(name).dtypes}))
+        raise DTypeError(f"warm: --dtype must be one of {known}, got {', '.join(dtypes)}.")
     start = time.perf_counter()
     with Meter("warm", quiet=quiet()) as meter:
         threads = bind(get("min_plus"), "float32").threads
