@@ -34,4 +34,5 @@ def require_nvrtc() -> None:
     try:
         nvrtc.getVersion()
     except RuntimeError as error:
+        # NVRTC comes with CUDA's toolkit, which a machine without a GPU need not have.
         pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)

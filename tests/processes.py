@@ -81,7 +81,7 @@ def wait_for(child: subprocess.Popen[str], word: str) -> None:
 
 @contextmanager
 def holding_less_than(size: float) -> Iterator[None]:
-    """Of what Python and NumPy allocate, the block holds less than so many bytes at once."""
+    """Assert that the peak of memory that Python and NumPy allocate in the block is below `size` bytes."""
     tracemalloc.start()
     try:
         yield

@@ -77,7 +77,7 @@ def session(example: Example) -> None:
 
 
 def run(commands: str) -> str:
-    """What commands print; where all are `apsp` alone, they run in this process, which is faster."""
+    """Standard output of shell commands; commands of `apsp` without pipes run in this process, without its start."""
     lines = commands.splitlines()
     if all(re.fullmatch(r"(\.venv/bin/)?apsp [^&|<>;$*]*", line) for line in lines):
         return "".join(good(*shlex.split(line, comments=True)[1:]) for line in lines)

@@ -67,7 +67,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def shown() -> Iterator[Callable[..., str]]:
-    """What pytest shows, run with these arguments in a folder."""
+    """Output of pytest, run in a folder with arguments, in a fork of one child process."""
     child = start(FORKS, stdin=subprocess.PIPE)
 
     def run(folder: Path, *arguments: object) -> str:
@@ -102,7 +102,7 @@ def graded(shown, tmp_path):
 
 @pytest.fixture
 def limited(shown, tmp_path):
-    """What is shown of a part whose solution is edited, with these seconds for a test, and for the next."""
+    """Output of pytest on a part with an edited solution, under limits of seconds on the first test and the next."""
 
     def run(part, edit, seconds, more, *arguments):
         for folder in (LAB / part, SOLUTIONS / part):
@@ -209,6 +209,7 @@ def test_a_notebook_a_part_is_complete_in_itself(tmp_path, script, shown):
         command = "".join(last["source"]).removeprefix("!python ").split()
         if part == "part1":
             assert command[:2] == ["-m", "pytest"]
+            # An exercise begins as a stub that names its part: the notebook's last cell runs it unsolved.
             assert "NotImplementedError: part 1" in shown(tmp_path, *command[2:])
 
 

@@ -330,7 +330,7 @@ def test_labels_of_a_pickled_result_are_made_again(streets):
 
 
 def test_loaded_labels_are_pickled_again_and_again(tmp_path):
-    """What comes out of a pickle has an elimination, and no store to make one from."""
+    """An unpickled engine has the elimination, but not the store that the first one was loaded from."""
     shortest_paths([("A", "B", 4), ("B", "C", 7)], hub_labels=True).save(tmp_path / "r.hubs")
     r = Result.load(tmp_path / "r.hubs")
     for _ in range(3):

@@ -368,7 +368,7 @@ class TestMeasures:
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_paths_of_a_matrix_read_the_edges_that_are_distances(dtype):
-    """Of few sources, without a table: as the table of all, and as long as the distances."""
+    """Predecessors of few sources are rows of the table of all; weights along a path sum to its distance."""
     n, rng = 90, np.random.default_rng(3)
     A = (rng.random((n, n)) if dtype == "float32" else rng.integers(0, 30, (n, n))).astype(dtype)
     A[rng.random((n, n)) < 0.3] = np.inf if dtype == "float32" else np.iinfo(dtype).max

@@ -485,7 +485,7 @@ def test_sums_over_no_edges(n):
 
 
 def test_hub_labels_of_sources_in_another_order_are_not_saved(tmp_path):
-    """As many as there are vertices: their rows would be those of the graph's order."""
+    """A permutation of all vertices as sources: once loaded, rows would be read in the order of the graph."""
     for side in ("sources", "targets"):
         r = shortest_paths(ROADS, turns=LEFT, engine="elimination", **{side: ["B", "A", "D", "C"]})
         with pytest.raises(ValueError, match="Leave sources, targets and limit out"):

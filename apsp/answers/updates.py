@@ -188,8 +188,9 @@ def _checked_lines(D: Array, A: Array, ends: list[tuple[int, int]], s: Semiring)
     Raises DomainError for a D without `one` on its diagonal, or, as zeros in a row of A tell, of a `null_value`.
     """
     alone = len(ends) == 1 and device_of(D) != "cpu"
-    near = [(D[u], A[u], *(D[:, u], D[v])[: 2 * alone]) for u, v in ends[:1]]
-    parts = [D.diagonal(), *(line for lines in near for line in lines)]
+    parts = [D.diagonal()]
+    for u, v in ends[:1]:
+        parts += (D[u], A[u], D[:, u], D[v]) if alone else (D[u], A[u])
     diagonal, *lines = host(module(D).concatenate(parts)).reshape(len(parts), -1)
     if (diagonal != encode(s.one, D.dtype)).any():
         raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")

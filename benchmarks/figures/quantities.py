@@ -46,7 +46,7 @@ def _packed(name: str, device: str, n: int) -> Figure:
 
 
 def _packed_of_roads(device: str) -> Figure:
-    """Of 1,000 × 1,000 pairs on a processor, of all on a GPU."""
+    """Table of a quantity beside that of distances: 1,000 × 1,000 pairs on a processor, all pairs on a GPU."""
     g, rng = road_like(1000 if common.quick() else 30_000, seed=1), np.random.default_rng(0)
     i, j = (None, None) if device == "cuda" else rng.choice(g.n, (2, 1000))
     metres = np.rint(g.weights * rng.uniform(5, 20, g.edge_count))

@@ -87,7 +87,8 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
             arcs = 0 if windows else source.arc_count
         else:
             arcs = n * n
-        after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + STRIP * (not listed)
+        after = estimates.predecessors(n, dtype.itemsize, arcs, table=False)
+        after += 0 if listed else STRIP  # of a matrix, while its edges are listed
         after += 4 * wants.partial * math.prod(question.shape)
     if wants.limits is not None or windows or listed:
         after += dense if wants.table and wants.limits.output is None else 0

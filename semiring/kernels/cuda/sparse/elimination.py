@@ -159,14 +159,14 @@ class OnDevice:
 
     def rows(self, wanted: np.ndarray, block: int | None) -> Iterator[tuple[np.ndarray, Any]]:
         """Blocks of rows, by default many computed together: a batch of a quarter of them takes half as long."""
-        together, lanes = block or self.lanes, self.lanes
+        together, lanes, block = block or self.lanes, self.lanes, block or BLOCK
         for start in range(0, len(wanted), together):
             part = wanted[start : start + together]
             D = self._empty((len(part), self.n))
             for k in range(0, len(part), lanes):
                 self._transposed(part[k : k + lanes], D[k : k + lanes])
-            for k in range(0, len(part), block or BLOCK):
-                yield part[k : k + (block or BLOCK)], D[k : k + (block or BLOCK)]
+            for k in range(0, len(part), block):
+                yield part[k : k + block], D[k : k + block]
 
     @on_device
     def _transposed(self, wanted: np.ndarray, rows: Any) -> None:
