@@ -19,6 +19,7 @@ import apsp
 from apsp import Graph, closure, shortest_paths, update
 from apsp.answers import updates
 from semiring import get
+from semiring.algebra import dtypes
 from semiring.dense import changes
 from semiring.host.errors import (
     DivergenceError,
@@ -425,6 +426,38 @@ def test_truth_values(engine):
             A[i, j] = w is True or w == 1
         expected = np.linalg.matrix_power((A | np.eye(40, dtype=bool)).astype(float), 40) > 0
         np.testing.assert_array_equal(np.asarray(r.distances, bool), expected)
+
+
+def look(D: np.ndarray, A: np.ndarray, u: int, v: int, s) -> tuple:
+    """`changes.around` by loops."""
+    n = len(D)
+    line = [*D[:, u].tolist(), *D[v].tolist()]
+    nulls = [A[u, j] == 0 and (D[u, j] > 0 if s.add.selects == "least" else D[u, j] < 0) for j in range(n) if j != u]
+    closed = all(D[i, i] == dtypes.one(s, D.dtype) for i in range(n))
+    return closed, any(nulls), min(line), max(line), D[u, v].item(), A[u, v].item()
+
+
+def looked_at(arrays) -> None:
+    rng = np.random.default_rng(4)
+    for name, dtype in (("min_plus", "int16"), ("max_plus", "int64"), ("min_plus", "float32"), ("lor_land", "bool")):
+        s = get(name)
+        for n in (1, 2, 33, 70):
+            for trial in range(6):
+                D = rng.integers(-50, 50, (n, n)).astype(dtype)
+                A = rng.integers(0, 2 if trial % 2 else 40, (n, n)).astype(dtype)
+                np.fill_diagonal(D, dtypes.one(s, np.dtype(dtype)))
+                u, v, far = (int(x) for x in rng.integers(0, n, 3))
+                if trial > 3:
+                    D[far, far] = dtypes.zero(s, np.dtype(dtype))
+                assert tuple(changes.around(s, *arrays(D, A), u, v)) == look(D, A, u, v, s), (name, n, trial)
+
+
+def test_what_an_update_looks_at_by_loops():
+    looked_at(lambda D, A: (D, np.asfortranarray(A)))
+
+
+def test_what_an_update_looks_at_on_a_gpu(on_gpu):
+    looked_at(lambda D, A: (emulated.asarray(D), emulated.asarray(A)))
 
 
 @pytest.fixture

@@ -10,18 +10,19 @@ import numpy as np
 
 from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform, with_ends
-from semiring.algebra.dtypes import SCALARS, encode, of
+from semiring.algebra.dtypes import SCALARS, of
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import survey
-from semiring.dense.changes import Step, follow, put
+from semiring.dense.changes import Step, around, follow, put
 from semiring.host.arrays import take_in
-from semiring.host.devices import host, module, on_device
+from semiring.host.devices import on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.memory import fits, require
 from semiring.host.signals import undisturbed
 from semiring.host.spelling import came
 from semiring.host.types import Algebra, Array, Scalar, Tensor
 from semiring.kernels.backend import bind, device_of
+from semiring.kernels.repair import Around
 
 from ..io.reading.options import nulls_of
 from ..road.estimates import closing
@@ -133,10 +134,10 @@ def update(
         for taken in (closed, edges):
             taken.check_writable(M.dtype, where=where)
     with on_device(M):
-        lines = _checked_lines(M, W, list(entries), s) if s.add.selects else None
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")
         new = M if alone else M.copy(order="C")
+        seen = _around(new, W, next(iter(entries), (0, 0)), s) if n and s.add.selects else None
 
         written = False  # whether A is, with D
 
@@ -164,7 +165,12 @@ def update(
             spent = sum(e.spent for e in plan.considered if e.engine == plan.engine)
             return (plan.seconds - spent) / closing(n, ops)
 
-        if follow(new, W, entries, s, threads=threads, write=both, share=share, lines=lines) is None:
+        if (
+            follow(
+                new, W, entries, s, threads=threads, write=both, share=share, seen=seen if len(entries) == 1 else None
+            )
+            is None
+        ):
             new = fresh().in_kind(answer(fresh()).engine.storage)
 
         def write() -> None:
@@ -182,25 +188,14 @@ def update(
     return closed.give_back(new, where=where), edges.give_back(changed, where=where)
 
 
-def _checked_lines(D: Array, A: Array, ends: list[tuple[int, int]], s: Semiring) -> list[np.ndarray] | None:
-    """D[u], A[u], D[:, u] and D[v] of the only change (u, v) of a matrix on a GPU, fetched with one wait; else None.
-
-    Raises DomainError for a D without `one` on its diagonal, or, as zeros in a row of A tell, of a `null_value`.
-    """
-    alone = len(ends) == 1 and device_of(D) != "cpu"
-    parts = [D.diagonal()]
-    for u, v in ends[:1]:
-        parts += (D[u], A[u], D[:, u], D[v]) if alone else (D[u], A[u])
-    diagonal, *lines = host(module(D).concatenate(parts)).reshape(len(parts), -1)
-    if (diagonal != encode(s.one, D.dtype)).any():
+def _around(D: Array, A: Array, arc: tuple[int, int], s: Semiring) -> Around:
+    """An arc in D and A; DomainError for a D that is no closure or, as zeros in A tell, one with a `null_value`."""
+    found = around(s, D, A, *arc)
+    if not found.closed:
         raise DomainError(f"update: D must have one = {s.one} on its diagonal, as apsp.closure(A) has, got others.")
-    for u, _ in ends[:1]:
-        d, a, *_ = lines
-        zeros = (a == 0) & (d > 0 if s.add.selects == "least" else d < 0)
-        zeros[u] = False
-        if zeros.any() and survey(A, s, where="update", null_undeclared=True).ambiguous:
-            raise DomainError(
-                f"update: A must have {s.zero} where there is no edge, got zeros, which D does not have for edges. Say "
-                f"A = apsp.as_graph(A, null_value=0).matrix({s.name!r})."
-            )
-    return lines if alone else None
+    if found.nulls and survey(A, s, where="update", null_undeclared=True).ambiguous:
+        raise DomainError(
+            f"update: A must have {s.zero} where there is no edge, got zeros, which D does not have for edges. Say "
+            f"A = apsp.as_graph(A, null_value=0).matrix({s.name!r})."
+        )
+    return found

@@ -7,7 +7,7 @@ are counted, and computed anew (`changed.py` in `semiring/kernels/cpu/routes/` a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from operator import call
 from typing import Any
@@ -22,7 +22,7 @@ from ..host.signals import load
 from ..host.types import Array, Scalar
 from ..kernels.backend import device_of
 from ..kernels.cpu.processors import default_threads
-from ..kernels.repair import Repair
+from ..kernels.repair import Around, Repair
 from .cycles import Lengths
 
 #: Share of the entries from which an update takes as long as a closure; of truth values, closed as bits.
@@ -60,20 +60,19 @@ def follow(
     threads: int | None = None,
     write: Callable[[Step], int] = call,
     share: Callable[[], float] | None = None,
-    lines: Sequence[np.ndarray] | None = None,
+    seen: Around | None = None,
 ) -> int | None:
     """D ← the closure of A after `changes`, from that before; the number of entries computed anew. A stays.
 
     All in D's dtype, D C-contiguous; `write(step)` runs a step that writes to D; `share()` is the time of this closure
-    over that of any of its size, asked before long repairs. `lines` of one change (u, v), on the host, if they were
-    looked at: D[u], A[u], D[:, u] and D[v]. None, with D spoilt unless there is
-    one change, if the matrix is to be closed anew: where that is cheaper or memory is short, ⊕ does not select, sums
-    might leave the integers, or a cycle might beat `one`.
+    over that of any of its size, asked before long repairs; `seen` is the one change, if it was looked at. None, with D
+    spoilt unless there is one change, if the matrix is to be closed anew: where that is cheaper or memory is short, ⊕
+    does not select, sums might leave the integers, or a cycle might beat `one`.
     """
     if s.add.selects is None or (dtypes.SCALARS[D.dtype].floating and s.mul.selects is None and Lengths.of(s) is None):
         return None
-    table = _Table(D, A, s, changes, threads, write, share, lines)
-    old = _entries(A, list(changes)) if lines is None else {ends: lines[1][ends[1]].item() for ends in changes}
+    table = _Table(D, A, s, changes, threads, write, share, seen)
+    old = _entries(A, list(changes)) if seen is None else dict.fromkeys(changes, seen.weight)
     worse = {ends: w for ends, w in changes.items() if old[ends] != w and s.add.python(old[ends], w) != w}
     if (len(changes) - len(worse)) * table.arc[0] + len(worse) * table.arc[1] > table.left:
         return None  # a closure takes less time
@@ -87,10 +86,10 @@ class _Table:
 
     def __init__(
         self, D: Array, A: Array, s: Semiring, changes: Weights, threads: int | None, write: Callable[[Step], int],
-        share: Callable[[], float] | None, lines: Sequence[np.ndarray] | None,
+        share: Callable[[], float] | None, seen: Around | None,
     ) -> None:  # fmt: skip
         self.D, self.s, self.n, self.found, self.slack, self.write, self.share = D, s, len(D), 0, 0.0, write, share
-        self.A, self.changes, self.zero, self.lines = A, changes, dtypes.zero(s, D.dtype), lines
+        self.A, self.changes, self.zero, self.seen = A, changes, dtypes.zero(s, D.dtype), seen
         self.threads = threads or default_threads()
         self.device = device_of(D)
         self.arc, self.left = ARC[self.device], D.size * (OF_BITS if s.boolean else SHARE)
@@ -106,11 +105,11 @@ class _Table:
 
     def _lines(self, u: int, v: int, *weights: Scalar) -> tuple[np.ndarray, ...]:
         """Distances to an arc, distances from it, and its weights."""
-        lines = self.lines or host(module(self.D).concatenate((self.D[:, u], self.D[v]))).reshape(2, -1)
-        return lines[-2], lines[-1], np.array(weights, self.D.dtype)
+        into, out = host(module(self.D).concatenate((self.D[:, u], self.D[v]))).reshape(2, -1)
+        return into, out, np.array(weights, self.D.dtype)
 
     def _entry(self, u: int, v: int) -> Any:
-        return (self.D[u, v] if self.lines is None else self.lines[0][v]).item()
+        return self.seen.distance if self.seen else self.D[u, v].item()
 
     @cached_property
     def _complete(self) -> bool:
@@ -134,13 +133,7 @@ class _Table:
 
     def _keeps(self, u: int, v: int, *weights: Scalar) -> bool:
         """Whether no sum over an arc leaves the integers, and none that saturates counts as no walk."""
-        record = dtypes.SCALARS[self.D.dtype]
-        if not (record.integer and self.s.mul.saturating):
-            return True
         lines = self._lines(u, v, *weights)
-        every = np.concatenate(lines)
-        if 3 * max(-np.minimum.reduce(every).item(), np.maximum.reduce(every).item()) < record.high:
-            return True  # then none is zero, either
         # Lines without a zero join all vertices by way of the arc, by sums that do not saturate.
         hidden = any((x == self.zero).any() for x in lines) and any(map(self._any_beats_one, lines))
         return not self._leaves(_longest(lines)) and (not hidden or self._complete)
@@ -151,12 +144,17 @@ class _Table:
 
     def improve(self, u: int, v: int, w: Array) -> bool:
         """D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]."""
-        d = self._entry(u, v)
+        d, record, fit = self._entry(u, v), dtypes.SCALARS[self.D.dtype], False
         if not self._beats(w, d):
             return True
-        if not self._spend(self.arc[0]) or not self._keeps(u, v, w, d):
+        if not self._spend(self.arc[0]):
             return False
-        found = self.write(self._arc(u, v, w).gain)
+        if record.integer and self.s.mul.saturating:
+            seen = self.seen or around(self.s, self.D, self.A, u, v)
+            fit = 3 * max(map(abs, (seen.least, seen.greatest, d, w))) < record.high  # then none is zero, either
+            if not fit and not self._keeps(u, v, w, d):
+                return False
+        found = self.write(partial(self._arc(u, v, w).gain, fit))
         self.found += found
         return bool(found >= 0)
 
@@ -200,6 +198,12 @@ class _Table:
     def _arc(self, u: int, v: int, w: Scalar) -> Any:
         arc = load(f"semiring.kernels.{self.device}.routes.changed").Arc
         return arc(self.s, self.D, u, v, w, self.threads)
+
+
+def around(s: Semiring, D: Array, A: Array, u: int, v: int) -> Around:
+    """An arc in D and A, in one pass of O(n)."""
+    found: Around = load(f"semiring.kernels.{device_of(D)}.routes.changed").around(s, D, A, u, v)
+    return found
 
 
 def _longest(lines: tuple[np.ndarray, ...]) -> float:

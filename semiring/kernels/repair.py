@@ -5,14 +5,31 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algebra.dtypes import largest_finite
 from ..host.devices import module
-from ..host.types import Array
+from ..host.types import Array, Scalar
 from .contract import Backend
+
+
+class Around(NamedTuple):
+    """An arc (u, v) in a closure D of a matrix A.
+
+    closed : whether D has `one` on its diagonal
+    nulls : whether row u of A has zeros, outside its diagonal, that would improve D
+    least, greatest : of D[:,u] and D[v]
+    distance, weight : D[u,v] and A[u,v]
+    """
+
+    closed: bool
+    nulls: bool
+    least: Scalar
+    greatest: Scalar
+    distance: Scalar
+    weight: Scalar
 
 
 class Repair(ABC):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...host.devices import INSTALL
 from ...host.errors import DeviceError
+from ...host.types import DType
 from .library import cuda
 
 #: Row alignment of pitched matrices in bytes, as in `cudaMallocPitch`.
@@ -79,10 +80,15 @@ def memory(size: int, *, zeros: int = 0, fill: int | None = None) -> Any:
 
 def number(address: int) -> int:
     """The 32-bit number at a device address; waits for the current stream."""
-    found, stream = np.zeros(1, np.uint32), cuda.get_current_stream()
-    cuda.runtime.memcpyAsync(found.ctypes.data, address, 4, cuda.runtime.memcpyDeviceToHost, stream.ptr)
+    return int(fetch(address, 1, np.uint32)[0])
+
+
+def fetch(address: int, count: int, dtype: DType) -> np.ndarray:
+    """Numbers at a device address; waits for the current stream."""
+    found, stream = np.empty(count, dtype), cuda.get_current_stream()
+    cuda.runtime.memcpyAsync(found.ctypes.data, address, found.nbytes, cuda.runtime.memcpyDeviceToHost, stream.ptr)
     stream.synchronize()
-    return int(found[0])
+    return found
 
 
 def copy(to: int, source: int, size: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....host.types import Scalar
-from ...repair import Repair
+from ...repair import Around, Repair
 from ..annotations import Array
 from ..code import compiled
 from ..dense.backend import CpuBackend
@@ -30,20 +30,34 @@ BLOCK = 256
 
 
 @kernel
-def gain(kind: Kind, D: Array, u: int, v: int, w: Any, cols: Array) -> int:
+def survey(kind: Kind, D: Array, row: Array, u: int, v: int) -> tuple[bool, bool, Any, Any]:
+    """Whether D's diagonal has others than `one`, a 0 in row u of A would improve D; extremes of D[:,u] and D[v]."""
+    none = D.dtype.type(0)
+    opened, nulls, least, greatest = False, False, D[v, u], D[v, u]
+    for i in range(len(D)):
+        opened |= D[i, i] != one(kind)
+        nulls |= (row[i] == none) & better(kind, none, D[u, i]) & (i != u)
+        into, out = D[i, u], D[v, i]
+        low, high = (into, out) if into < out else (out, into)
+        least, greatest = low if low < least else least, high if high > greatest else greatest
+    return opened, nulls, least, greatest
+
+
+@kernel
+def gain(kind: Kind, D: Array, u: int, v: int, w: Any, cols: Array, near: Array) -> int:
     """D[i,j] ← D[i,j] ⊕ D[i,u] ⊗ w ⊗ D[v,j]; the number of entries that improve, −1 if a cycle beats `one`."""
     listed, improved = 0, 0
     if better(kind, times(kind, D[v, u], w), one(kind)):
         return -1
     for j in range(len(D)):
-        cols[listed] = j
+        cols[listed], near[listed] = j, D[v, j]
         listed += better(kind, times(kind, w, D[v, j]), D[u, j]) & (j != u)
     for i in range(len(D)):
         a = times(kind, D[i, u], w)
         if listed and i != v and better(kind, a, D[i, v]):
             for t in range(listed):
                 j = cols[t]
-                x = times(kind, a, D[v, j])
+                x = times(kind, a, near[t])
                 if better(kind, x, D[i, j]) and i != j:
                     D[i, j] = x
                     improved += 1
@@ -133,9 +147,15 @@ def write(kind: Kind, D: Array, rows: Array, cols: Array, found: Array) -> None:
 
 
 _SIGNATURES = {
-    gain: "Aiixl", affected: "Aiixxxoo", keep: "AiixxxOllA", look: "Aoo", to_edges: "AllaA", from_edges: "llaAA",
-    write: "AllA",
+    survey: "Aaii", gain: "Aiixla", affected: "Aiixxxoo", keep: "AiixxxOllA", look: "Aoo", to_edges: "AllaA",
+    from_edges: "llaAA", write: "AllA",
 }  # fmt: skip
+
+
+def around(semiring: Semiring, D: np.ndarray, A: np.ndarray, u: int, v: int) -> Around:
+    call = compiled(survey, choose(semiring, D.dtype, False), _SIGNATURES[survey])
+    opened, nulls, least, greatest = call(D, np.ascontiguousarray(A[u]), u, v)
+    return Around(not opened, nulls, least, greatest, D[u, v].item(), A[u, v].item())
 
 
 class Arc(Repair):
@@ -145,18 +165,23 @@ class Arc(Repair):
 
     def __init__(self, semiring: Semiring, D: np.ndarray, u: int, v: int, w: Any, threads: int) -> None:
         # Sums of lengths ≥ 0 take other steps, unless an integer represents −∞, which these might reach.
-        self.kind, lengths = (choose(semiring, D.dtype, x and semiring.zero != -math.inf) for x in (False, True))
-        self.verbs = CpuBackend(self.kind, threads), CpuBackend(lengths, threads)
-        self.D, self.n, self.zero = D, len(D), self.kind.zero
+        self.kinds = [choose(semiring, D.dtype, x and semiring.zero != -math.inf) for x in (False, True)]
+        self.verbs = CpuBackend(self.kinds[0], threads), CpuBackend(self.kinds[1], threads)
+        self.D, self.n, self.zero = D, len(D), self.kinds[0].zero
         self.arc: tuple[Any, ...] = u, v, D.dtype.type(w)
         self.block, self.pivot = BLOCK, math.inf
 
-    def _code(self, part: Any) -> Any:
-        return compiled(part, self.kind, _SIGNATURES[part])
+    def _code(self, part: Any, lengths: bool = False) -> Any:
+        return compiled(part, self.kinds[lengths], _SIGNATURES[part])
 
-    def gain(self) -> int:
-        """Improve D; the number of entries that do, −1 (D as before) if a cycle beats `one`."""
-        found: int = self._code(gain)(self.D, *self.arc, np.empty(self.n + 1, np.int64))
+    def gain(self, fit: bool) -> int:
+        """Improve D; the number of entries that do, −1 (D as before) if a cycle beats `one`.
+
+        `fit`: no sum of integers D[:,u], w, D[v] saturates; then the instructions of lengths serve either sign.
+        """
+        found: int = self._code(gain, fit)(
+            self.D, *self.arc, np.empty(self.n + 1, np.int64), np.empty(self.n + 1, self.D.dtype)
+        )
         return found
 
     def affected(self, slack: float, floor: float) -> bool:

@@ -20,6 +20,40 @@ struct Arc {
     __device__ bool leads(W a, int i, int j) const { return i != j && tight(Algebra::mul(a, at(v, j)), i, j); }
 };
 
+// found[0], found[1] ← the least and greatest of D[:,u] and D[v], found[2] ← D[u,v], found[3] ← row[v]; in the bytes behind
+// them 1 where an entry of D's diagonal is not `one`, where a 0 in `row`, row u of a matrix, would improve D; else as before.
+extern "C" __global__ void __launch_bounds__(1024) survey(const T* D, const T* row, int n, int u, int v, T* found) {
+    const Arc arc = {D, n, u, v};
+    __shared__ W lows[32], highs[32];
+    bool opened = false, nulls = false;
+    W low = arc.at(v, u), high = low;
+    const auto take = [&](W least, W greatest) {
+        if (least < low) low = least;
+        if (high < greatest) high = greatest;
+    };
+    for (int i = threadIdx.x; i < n; i += 1024) {
+        opened |= arc.at(i, i) != Algebra::one();
+        nulls |= i != u && W(row[i]) == W(0) && better(W(0), arc.at(u, i));
+        take(arc.at(i, u), arc.at(i, u)), take(arc.at(v, i), arc.at(v, i));
+    }
+    unsigned char* flags = reinterpret_cast<unsigned char*>(found + 4);
+    if (opened) flags[0] = 1;
+    if (nulls) flags[1] = 1;
+    const auto fold = [&] {
+        for (int half = 16; half; half /= 2) {
+            const W least = __shfl_xor_sync(full_mask, low, half), greatest = __shfl_xor_sync(full_mask, high, half);
+            take(least, greatest);
+        }
+    };
+    fold();
+    lows[threadIdx.x / 32] = low, highs[threadIdx.x / 32] = high;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    low = lows[threadIdx.x], high = highs[threadIdx.x];
+    fold();
+    if (threadIdx.x == 0) found[0] = T(low), found[1] = T(high), found[2] = D[(long long)u * n + v], found[3] = row[v];
+}
+
 // D ← D ⊕ D[:,u] ⊗ w ⊗ D[v,:]; *improved ← the number of entries that do, −1 (D as before) if a cycle beats `one`.
 // A block per row. Row v stays.
 extern "C" __global__ void __launch_bounds__(threads) gain(T* D, int n, int u, int v, W w, long long* improved) {

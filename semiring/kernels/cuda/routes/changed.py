@@ -9,14 +9,16 @@ import numpy as np
 
 from ....algebra.dtypes import SCALARS, zero
 from ....algebra.records import Semiring
-from ...repair import Repair
-from .. import algebra, compile
+from ...repair import Around, Repair
+from .. import algebra, compile, gpu
 from ..binding import bind
 from ..library import cupy
 from .predecessors import OPTIONS, THREADS, constants
 
 #: Most blocks of a look at a matrix.
 WIDE = 2048
+#: Threads of the only block of a look at two lines.
+WHOLE = 1024
 
 
 @compile.unit("changed.cu", options=OPTIONS)
@@ -30,6 +32,16 @@ class _Seen(NamedTuple):
     X: Any
     longest: float = 0.0
     lengths: bool = False
+
+
+def around(semiring: Semiring, D: Any, A: Any, u: int, v: int) -> Around:
+    size = D.dtype.itemsize
+    found, row = gpu.memory(4 * size + 2, zeros=2), cupy.ascontiguousarray(A[u])
+    arguments = D.data.ptr, row.data.ptr, np.int32(len(D)), np.int32(u), np.int32(v), found.ptr
+    text.functions(semiring, D.dtype)["survey"]((1,), (WHOLE,), arguments)
+    numbers = gpu.fetch(found.ptr, 4 * size + 2, np.uint8)
+    opened, nulls = numbers[4 * size :].tolist()
+    return Around(not opened, bool(nulls), *numbers[: 4 * size].view(D.dtype).tolist())
 
 
 class Arc(Repair):
@@ -46,11 +58,11 @@ class Arc(Repair):
     def _launch(self, name: str, blocks: int, *arguments: Any) -> None:
         text.functions(self.semiring, self.D.dtype)[name]((blocks,), (THREADS,), arguments)
 
-    def gain(self) -> int:
+    def gain(self, fit: bool) -> int:
         """Improve D; the number of entries that do, −1 (D as before) if a cycle beats `one`."""
-        improved = cupy.zeros(1, np.int64)
-        self._launch("gain", self.n, *self.arc, improved.data.ptr)
-        return int(improved.get()[0])
+        improved = gpu.memory(8, zeros=8)
+        self._launch("gain", self.n, *self.arc, improved.ptr)
+        return int(gpu.fetch(improved.ptr, 1, np.int64)[0])
 
     def affected(self, slack: float, floor: float) -> bool:
         """Whether entries may lead over the arc; equality as on the CPU."""
