@@ -54,6 +54,7 @@ class Arc(Repair):
         self.verbs = bind(semiring, D.dtype), bind(semiring, D.dtype, nonnegative=lengths)
         self.zero, self.block = zero(semiring, D.dtype), math.inf
         self.pivot = -1 if semiring.boolean else self.verbs[0].pivot
+        self._there: dict[int, tuple[Any, np.ndarray]] = {}
 
     def _launch(self, name: str, blocks: int, *arguments: Any) -> None:
         text.functions(self.semiring, self.D.dtype)[name]((blocks,), (THREADS,), arguments)
@@ -74,18 +75,23 @@ class Arc(Repair):
         self.found = int(counts.sum())
         return self.found > 0
 
+    def _address(self, lines: np.ndarray) -> int:
+        """Address of the numbers of lines on the device, uploaded once."""
+        if id(lines) not in self._there:
+            self._there[id(lines)] = cupy.asarray(lines.astype(np.int32)), lines
+        return int(self._there[id(lines)][0].data.ptr)
+
     def keep(self, rows: np.ndarray, cols: np.ndarray, X: Any) -> Any:
-        i, j = (cupy.asarray(x.astype(np.int32)) for x in (rows, cols))
-        width = np.int32(len(cols))
-        self._launch("keep", len(rows), *self.arc, self.listed.data.ptr, i.data.ptr, j.data.ptr, width, X.data.ptr)
+        ends = self._address(rows), self._address(cols), np.int32(len(cols)), X.data.ptr
+        self._launch("keep", len(rows), *self.arc, self.listed.data.ptr, *ends)
         return X
 
     def look(self, X: Any) -> _Seen:
         if not SCALARS[X.dtype].integer:
             return _Seen(X)
-        found = cupy.zeros(2, np.uint64)
-        self._launch("look", min(len(X), WIDE), X.data.ptr, np.int64(X.size), found.data.ptr)
-        longest, below = found.get().tolist()
+        found = gpu.memory(16, zeros=16)
+        self._launch("look", min(len(X), WIDE), X.data.ptr, np.int64(X.size), found.ptr)
+        longest, below = gpu.fetch(found.ptr, 2, np.uint64).tolist()
         return _Seen(X, float(longest), not below)
 
     def times(self, A: _Seen, B: _Seen) -> Any:
@@ -95,7 +101,6 @@ class Arc(Repair):
 
     def settle(self) -> int:
         for rows, cols, X in self.blocks:
-            i, j = (cupy.asarray(x.astype(np.int32)) for x in (rows, cols))
-            ends = i.data.ptr, j.data.ptr, np.int32(len(cols)), X.data.ptr
+            ends = self._address(rows), self._address(cols), np.int32(len(cols)), X.data.ptr
             self._launch("settle", len(rows), *self.arc[:2], *ends)
         return 0
