@@ -23,7 +23,7 @@ from test_sparse import SHAPES, made, one_walk
 import semiring
 from apsp import Graph, Result, road_like, shortest_paths
 from apsp.answers.result.flowing import Flowing
-from semiring import Elimination
+from semiring import Elimination, get
 from semiring.host.errors import MemoryNeeded, ShapeError, VertexError
 from semiring.sparse import flows as swept
 from semiring.sparse import paths, structure
@@ -787,3 +787,20 @@ def test_betweenness_on_a_gpu_needs_no_rows(emulated_kernels, monkeypatch):
     with emulated.installed(emulated_kernels, dense=False):
         r = shortest_paths(graph, engine="elimination", device="cuda")
         np.testing.assert_allclose(r.edge_betweenness(), want, rtol=1e-12)
+
+
+def test_starts_of_rows_by_sums_in_a_chain_of_blocks(emulated_kernels):
+    rng = np.random.default_rng(0)
+    with emulated.installed(emulated_kernels):
+        from semiring.kernels.cuda.csr import backend as csr
+
+        begin = csr.spgemm_text.functions(get("min_plus"), np.dtype("float32"))["begin_rows"]
+        for rows in (1, 16, 17, 1000, 16384, 16385, 50000):
+            counts, blocks = rng.integers(0, 9, rows).astype(np.int32), rows // (csr.SCANNED * csr.SCANNERS) + 1
+            starts, found = (emulated.asarray(np.full(n, x)) for n, x in ((rows + 1, -7), (3 + blocks, 0)))
+            begin((blocks,), (csr.SCANNERS,), (emulated.asarray(counts), np.int32(rows), starts, found))
+            expected = [0]
+            for count in counts.tolist():
+                expected.append(expected[-1] + count)
+            assert np.asarray(starts).tolist() == expected
+            assert np.asarray(found)[:2].tolist() == [expected[-1], counts.max()]

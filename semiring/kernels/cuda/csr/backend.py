@@ -36,6 +36,8 @@ RESERVED = 1 << 10
 CLEARED = 1 << 26
 #: Products of a masked row that cost as much as one entry.
 LOOKED_UP = 16
+#: Rows per thread, and threads per block, of the sums of counts.
+SCANNED, SCANNERS = 16, 1024
 #: Classes of rows by the size of their tables, as in spgemm.cu.
 CLASSES = 16
 #: Keys up to which all rows have tables of one size.
@@ -239,21 +241,24 @@ class _Product:
         self.zero = zero(s, self.dtype)
         self.value = algebra.register(self.dtype)
         self.kernels = spgemm_text.functions(s, self.dtype)
-        totals = cupy.zeros(3, np.int64)
+        # Bounds of rows, entries counted and entries computed, 0 at first; totals; a chain of blocks.
+        self.blocks = self.rows // (SCANNED * SCANNERS) + 1
+        room = cupy.zeros(2 * self.rows + 6 + self.blocks, np.int64)
+        self.bound, totals, self.chain = room[: self.rows], room[2 * self.rows :], room[2 * self.rows + 3 :]
+        self.counts = room[self.rows : 2 * self.rows].view(np.int32).reshape(2, self.rows)
         if check:
             given = self._checked(A, totals[2:])
             A, B = given, given if B is A else self._checked(B, totals[2:])
         elif self.ordered and len(B.indices):
             B = summed(B, s, where)
         self.operands = A, B, mask
-        self.bound = cupy.empty(self.rows, np.int64)
         operands = A.starts, A.indices, B.starts, mask.starts if self.mode else 0
         sizes = np.int64(B.shape[0]), np.int64(self.columns)
         limits = np.int32(self.mode), *sizes, np.int32(LOOKED_UP), np.int64(3 << TABLE - 2)
         blocks = min(BLOCKS, max(1, -(-self.rows * 8 // THREADS)))
         found = self.bound, np.int32(self.rows), totals
         self.kernels["bound_rows"]((blocks,), (THREADS,), (*operands, *limits, *found))
-        total, self.longest, wrong = totals.get().tolist()
+        total, self.longest, wrong = gpu.fetch(totals.data.ptr, 3, np.int64).tolist()
         self.refused = wrong & (3 if self.ordered else 1)
         self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
 
@@ -270,25 +275,25 @@ class _Product:
     def computed(self) -> tuple[Any, Any, Any]:
         if self.mode == 1:
             return self._within_mask()
-        counts = cupy.zeros(self.rows, np.int32)
+        counts = self.counts[0]
         self._over(self.bound, self.longest, counts, None)
-        starts, size, longest = self._begun(counts)
+        starts, size, longest = self._begun()
         C = starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
         within = counts
         if self.mode == 2:
             mask = self.operands[2]
             within, longest = (mask.starts[1:] - mask.starts[:-1]) * (counts > 0) + counts, self.longest
-        self._over(within, longest, cupy.zeros(self.rows, np.int32), C)
+        self._over(within, longest, self.counts[1], C)
         return C
 
     def _within_mask(self) -> tuple[Any, Any, Any]:
         """`computed` at the mask's positions, which bound each row: computed there, then compacted."""
         mask = self.operands[2]
-        most, counts = len(mask.indices), cupy.zeros(self.rows, np.int32)
+        most = len(mask.indices)
         self._require(2 * most)
         C = mask.starts, cupy.empty(most, np.int32), cupy.empty(most, self.dtype)
-        self._over(self.bound, self.longest, counts, C)
-        starts, size, _ = self._begun(counts)
+        self._over(self.bound, self.longest, self.counts[0], C)
+        starts, size, _ = self._begun()
         if size == most:
             return C
         places = cupy.arange(size)
@@ -296,13 +301,12 @@ class _Product:
         places += (mask.starts[:-1] - starts[:-1])[rows]
         return starts, C[1][places], C[2][places]
 
-    def _begun(self, counts: Any) -> tuple[Any, int, int]:
-        """CSR starts of rows with `counts` entries, their total, and the longest row."""
-        found = cupy.zeros(self.rows + 2, np.int64)  # starts, then the longest row
-        if self.rows:
-            cupy.cumsum(counts, dtype=np.int64, out=found[1:-1])
-            found[-1] = counts.max()
-        starts, (size, longest) = found[:-1], found[-2:].get().tolist()
+    def _begun(self) -> tuple[Any, int, int]:
+        """CSR starts of rows with the counted entries, their total, and the longest row."""
+        starts = cupy.empty(self.rows + 1, np.int64)
+        arguments = self.counts, np.int32(self.rows), starts, self.chain
+        self.kernels["begin_rows"]((self.blocks,), (SCANNERS,), arguments)
+        size, longest = gpu.fetch(self.chain.data.ptr, 2, np.int64).tolist()
         self._require(size)
         return starts, size, longest
 

@@ -161,6 +161,44 @@ extern "C" __global__ __launch_bounds__(256) void bound_rows(
     }
 }
 
+// starts ← CSR starts of rows with these counts; found[0] ← their total, found[1] ← the longest row. Blocks in the order of
+// tickets, found[2], add up: found[3 + b] is 1 + the entries up to the end of block b. All of `found` is initially 0.
+extern "C" __global__ __launch_bounds__(1024) void begin_rows(
+    const int* counts, int rows, long long* starts, unsigned long long* found) {
+    constexpr int each = 16;
+    __shared__ unsigned long long warps[32], before;
+    __shared__ unsigned block;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) block = unsigned(atomicAdd(found + 2, 1ULL));
+    __syncthreads();
+    const long long first = (block * 1024LL + threadIdx.x) * each, last = min(first + each, (long long)rows);
+    unsigned long long own = 0, longest = 0;
+    for (long long i = first; i < last; ++i) own += counts[i], longest = max(longest, (unsigned long long)counts[i]);
+    unsigned long long upto = own;
+    for (int apart = 1; apart < 32; apart *= 2) {
+        const unsigned long long other = __shfl_up_sync(0xffffffffu, upto, apart);
+        if (lane >= apart) upto += other;
+        longest = max(longest, __shfl_xor_sync(0xffffffffu, longest, apart));
+    }
+    if (lane == 31) warps[warp] = upto;
+    if (lane == 0 && longest) atomicMax(found + 1, longest);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned long long sum = 0, here;
+        for (int w = 0; w < 32; ++w) here = warps[w], warps[w] = sum, sum += here;
+        before = 0;
+        if (block > 0)
+            while (!(before = *reinterpret_cast<volatile unsigned long long*>(found + 2 + block))) {}
+        before -= block > 0;
+        atomicExch(found + 3 + block, before + sum + 1);
+        if (block == gridDim.x - 1) found[0] = before + sum;
+        if (block == 0) starts[0] = 0;
+    }
+    __syncthreads();
+    unsigned long long sum = before + warps[warp] + upto - own;
+    for (long long i = first; i < last; ++i) starts[i + 1] = sum += counts[i];
+}
+
 // Class of a row by its keys: 0 without any, else log₂ of the places of a table that is at most three quarters full, from
 // 5 on; `most` + 1 for all that are larger.
 __device__ inline int class_of(const void* keys, int wide, int row, int most) {
