@@ -154,7 +154,8 @@ def packed(question: Question, quantities: Mapping[str, Any], weight: str) -> tu
     if loopless:  # no vertex is farther than its edge, and no best path has a loop
         square = here == "cpu" and parts[0].ndim == 2  # those of a device have no diagonal
         inner = [x.ravel()[1:].reshape(n - 1, n + 1)[:, :-1] for x in parts] if square else parts
-        bounds = [int(dtypes.hull(x, ())[1]) * (n if k else 1) for k, x in enumerate(inner)]
+        tops = [int(dtypes.hull(x, ())[1]) for x in inner] if square else highs
+        bounds = [high * (n if k else 1) for k, high in enumerate(tops)]
         sample = [host(x[:: 1 + x.size // SAMPLE]) for x in inner]
         near = _closer(bounds, sample, bounds[0])
         least, most = (sum(_values(x) >> bits > 0 for bits in TIERS) for x in (near, bounds))
@@ -239,8 +240,8 @@ def _closer(bounds: list[int], parts: Sequence[Array], far: float) -> list[int]:
             with np.errstate(divide="ignore", invalid="ignore"):
                 rates = part[here] / weights[here]
             if (none := weights[here] == 0).any():
-                free += int(part[here][none].sum())
-                rates[none] = 0
+                free += int((part[here] * none).sum())
+                rates = module(rates).where(none, 0, rates)
             most = max(most, float(rates.max()))
         sums.append(math.ceil(most * far) + free)
     return list(map(min, bounds, sums))
