@@ -23,6 +23,7 @@ from test_sparse import SHAPES, made, one_walk
 import semiring
 from apsp import Graph, Result, road_like, shortest_paths
 from apsp.answers.result.flowing import Flowing
+from apsp.road.engines import factored
 from semiring import Elimination, get
 from semiring.host.errors import MemoryNeeded, ShapeError, VertexError
 from semiring.sparse import flows as swept
@@ -267,6 +268,42 @@ def test_results_answer_by_hub_labels_on_the_device(emulated_kernels, tmp_path):
             r.distance(cupy.asarray([0, 400]), 3)
         apart = shortest_paths([(0, 1, 4), (2, 3, 5)], device="cuda", hub_labels=True)
         np.testing.assert_array_equal(apart.distance(cupy.asarray([0, 0]), cupy.asarray([1, 2])), [4, np.inf])
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_many_single_pairs_and_paths_of_a_gpu_are_answered_on_the_host(negative, emulated_kernels, monkeypatch):
+    """Negative weights of two-cycles that rounding makes negative, too: of floats that no unit has, with potentials."""
+    graph, n, length = road_like(300, seed=4), 300, {}
+    for u, v, w in zip(graph.rows.tolist(), graph.cols.tolist(), graph.weights.tolist(), strict=True):
+        length[u, v] = length[v, u] = 0 if negative and w % 2 else min(w, length.get((u, v), w))
+    h = np.random.default_rng(1).random(n) * 900 * negative
+    tails, heads = (np.array(x) for x in zip(*length, strict=True))
+    weights = np.array([w + h[u] - h[v] for (u, v), w in length.items()])
+    apart = sp.csr_array((np.array(list(length.values()), float), (tails, heads)), shape=(n, n))
+    want = dijkstra(apart) + h[:, None] - h
+    with emulated.installed(emulated_kernels, dense=False):
+        r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), device="cuda", engine="elimination")
+        assert (r.engine.potential is not None) == negative
+        pairs = np.random.default_rng(0).integers(0, n, (40, 2)).tolist()
+        for u, v in pairs:
+            assert r.distance(u, v) == pytest.approx(want[u, v], abs=1e-9)
+        assert r.engine._twin is not None
+        for u, v in pairs[:20]:
+            path = r.path(u, v)
+            assert (path[0], path[-1]) == (u, v)
+            assert sum(length[arc] for arc in pairwise(path)) + h[u] - h[v] == pytest.approx(want[u, v], abs=1e-9)
+        for (u, v), path in zip(pairs, r.paths(pairs), strict=True):
+            assert sum(length[arc] for arc in pairwise(path)) + h[u] - h[v] == pytest.approx(want[u, v], abs=1e-9)
+        monkeypatch.setattr(factored.sparse, "Elimination", refused_on_the_host)
+        again = pickle.loads(pickle.dumps(r))
+        for u, v in pairs:  # memory lacks: the device goes on
+            assert again.distance(u, v) == pytest.approx(want[u, v], abs=1e-9)
+
+
+def refused_on_the_host(*given, device, **options):
+    if device == "cpu":
+        raise MemoryNeeded("eliminate: no memory.")
+    return Elimination(*given, device=device, **options)
 
 
 def test_hub_labels_that_do_not_fit_are_refused(emulated_kernels, monkeypatch):

@@ -33,6 +33,8 @@ LOOKED_UP, PASSED = 32, 1 / 4
 AT_ONCE = 1 << 26
 #: Entries of a row above which the entire row is as fast.
 FEW = 64
+#: Single pairs asked of a GPU before factors on the host take over, in a fortieth of the time; pairs for a path.
+SINGLES, A_PATH = 24, 6
 
 
 #: Attributes shared with the engine of a few updated edges.
@@ -45,11 +47,14 @@ class Eliminated(Engine):
 
     `weights` (arcs,) are in the computing dtype. Pickles hold the arcs and `order`; they are eliminated again.
     `potential` (n,) makes arcs non-negative (Johnson 1977, on the CPU); distances are restored. `device` holds the
-    panels and blocks of rows. `hubs` answers pairs, once `hub_labels` has made it.
+    panels and blocks of rows. `hubs` answers pairs, once `hub_labels` has made it. Many single pairs and paths are
+    answered on the host in any case.
     """
 
     name = "elimination"
     hubs: HubLabels | None = None
+    _singles: float = 0
+    _twin: Elimination | None = None
     longest: float = math.inf  # no path is
     bounds: Bounds | None = None
     narrowed, centre = False, 0
@@ -61,11 +66,9 @@ class Eliminated(Engine):
     ) -> None:  # fmt: skip
         self.analysis, self.semiring, self.threads = analysis, semiring, threads
         self.order, self.potential, self.device = order, potential, device
+        self._weights = weights
+        self.elimination = self._eliminated(device, check=check)
         self._weights = None if potential is None else weights
-        lengths = weights if potential is None else self._reweighted(weights, potential)
-        self.elimination = sparse.Elimination(
-            analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check, device=device
-        )
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
         self.centre = analysis.structure.centre
 
@@ -259,7 +262,7 @@ class Eliminated(Engine):
 
     def entry(self, i: int, j: int) -> Scalar:
         """Distance by hub labels, else by two climbs that meet."""
-        found = (self.hubs or self.elimination).entry(i, j)
+        found = (self.hubs or self._on_host(1) or self.elimination).entry(i, j)
         return found if self.potential is None else self._restored(np.array([found]), i, j)[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -295,12 +298,14 @@ class Eliminated(Engine):
     def path(self, u: int, v: int, edges: Edges) -> list[int] | None:
         from semiring.sparse import paths  # with numba
 
-        return paths.best_path(self.elimination, u, v, edges) if self._as_they_are else None
+        E = self._on_host(A_PATH) if self.potential is None else None
+        return None if E is None else paths.best_path(E, u, v, edges)
 
     def paths(self, sources: np.ndarray, targets: np.ndarray, edges: Edges) -> tuple[np.ndarray, np.ndarray] | None:
         from semiring.sparse import paths  # with numba
 
-        return paths.predecessor_paths(self.elimination, sources, targets, edges) if self._as_they_are else None
+        E = self._on_host(A_PATH * len(sources)) if self.potential is None else None
+        return None if E is None else paths.predecessor_paths(E, sources, targets, edges)
 
     def nearest(self, wanted: np.ndarray, *, towards: bool) -> tuple[np.ndarray, np.ndarray] | None:
         """One climb and one sweep from all sources, if ⊗ adds (else equal distances may hide the nearest)."""
@@ -310,10 +315,24 @@ class Eliminated(Engine):
             return None
         return paths.nearest(self.elimination, wanted, mirrored=towards)
 
-    @property
-    def _as_they_are(self) -> bool:
-        """Whether panels in host memory hold distances."""
-        return self.device == "cpu" and self.potential is None
+    def _on_host(self, asked: int) -> Elimination | None:
+        """The factors in host memory; of a GPU, computed when enough single pairs were asked, None until then."""
+        if self.device == "cpu":
+            return self.elimination
+        self._singles += asked
+        if self._twin is None and self._singles > SINGLES:
+            try:
+                self._twin = self._eliminated("cpu")
+            except MemoryNeeded:
+                self._singles = -math.inf
+        return self._twin
+
+    def _eliminated(self, device: str, *, check: bool = False) -> Elimination:
+        h, weights = self.potential, self.weights
+        lengths = weights if h is None else self._reweighted(weights, h)
+        return sparse.Elimination(
+            self.analysis, lengths, self.semiring, dtype=weights.dtype, threads=self.threads, check=check, device=device
+        )
 
     def panels(self, *, columns: bool = False) -> Blocks:
         found = self.elimination.panels(columns=columns)
