@@ -797,3 +797,28 @@ def test_truth_values_among_weights_are_refused_with_a_way_out(semiring):
             Graph.from_arrays([0, 1], [1, 2], weights, n=3)
     assert r.update({("A", "B"): INF}).distance("A", "C") == (False if semiring == "boolean" else INF)
     assert bool(r.update({("A", "B"): 1}).distance("A", "C"))
+
+
+def numbered_by_a_loop(tails, heads):
+    """Names in order, and the places of both ends among them."""
+    names = sorted({*tails, *heads})
+    place = {name: k for k, name in enumerate(names)}
+    return names, [place[name] for name in tails], [place[name] for name in heads]
+
+
+@pytest.mark.parametrize("kind", ["short", "unicode", "NUL", "long", "numbers", "of one hash"])
+def test_many_names_are_numbered_as_by_a_loop(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    letters = {"unicode": "aé漢\U0001f600\udcff ", "NUL": "abcde\0"}.get(kind, "abcde1")
+    sizes = rng.integers(0, 40 if kind == "long" else 8, 6000)
+    made = ["".join(letters[k] for k in rng.integers(0, len(letters), size)) for size in sizes]
+    assert 4 * len({*made}) > len(made)
+    if kind == "numbers":
+        made = rng.integers(0, 500, 6000).astype(float).tolist()
+    if kind == "of one hash":
+        monkeypatch.setattr("apsp.io.labels.HASH", np.uint64(0))
+    tails, heads = made[:3000], made[3000:]
+    found, rows, cols = number_ends(tails, heads)
+    names, *ends = numbered_by_a_loop(tails, heads)
+    assert (list(found), rows.tolist(), cols.tolist()) == (names, *ends)
+    assert set(map(type, found)) == set(map(type, made))

@@ -18,6 +18,8 @@ from semiring.host.spelling import came, did_you_mean
 from semiring.host.types import Label
 
 _OF_NUMPY = (np.character, np.number, np.bool_)
+#: Texts from which arrays are faster than a dictionary, and their longest; the multiplier of their hash, 2⁶⁴ / φ.
+MANY, SHORT, HASH = 1 << 12, 32, np.uint64(0x9E3779B97F4A7C15)
 
 
 class Labels(Sequence[Label]):
@@ -284,6 +286,41 @@ def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(there) + least, (np.cumsum(there) - 1)[shifted]
 
 
+def grouped(keys: Sequence[np.ndarray] | np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows that are equal in all keys: one of each group, and the group of each row; None where hashes collide."""
+    hashes = np.zeros(len(keys[0]), np.uint64)
+    for key in keys:
+        hashes = (hashes ^ key.astype(np.uint64)) * HASH
+        hashes ^= hashes >> np.uint64(29)
+    order = np.argsort(hashes)
+    new = np.concatenate(([True], np.diff(hashes[order]) != 0))
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(new) - 1
+    first = order[new]
+    return None if any((key != key[first][group]).any() for key in keys) else (first, group)
+
+
+def _texts(tails: Iterable[Label], heads: Iterable[Label]) -> np.ndarray | None:
+    """Many short texts as an array; None for other labels, few names, and texts with a NUL, which arrays drop."""
+    every = [*tails, *heads]
+    some = every[:: 1 + len(every) // MANY]
+    if len(every) < MANY or set(map(type, every)) != {str} or 2 * len({*some}) < len(some):
+        return None
+    return None if max(map(len, every)) > SHORT or "\0" in "".join(every) else np.array(every)
+
+
+def _numbered(texts: np.ndarray) -> tuple[list[Label], np.ndarray] | None:
+    """Distinct texts in order, and the number of each text among them; None where hashes collide."""
+    groups = grouped(texts.view(np.uint32).reshape(len(texts), -1).T)
+    if groups is None:
+        return None
+    names, ends = texts[groups[0]], groups[1]
+    order = np.argsort(names)
+    position = np.empty(len(names), np.int64)
+    position[order] = np.arange(len(names))
+    return names[order].tolist(), position[ends]
+
+
 def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarray, np.ndarray]:
     """Labels, rows and cols of labelled edges; sorted if labels compare, else in order of appearance."""
     edges = list(pairs)
@@ -297,6 +334,9 @@ def number_ends(
         values, ends = _distinct(np.concatenate((tails, heads)).astype(np.int64, copy=False))
         rows, cols = np.split(ends, [len(tails)])
         return Labels(values), rows, cols
+    if (texts := _texts(tails, heads)) is not None and (numbered := _numbered(texts)) is not None:
+        rows, cols = np.split(numbered[1], [len(tails)])
+        return Labels(numbered[0]), rows, cols
     met: defaultdict[Label, int] = defaultdict(count().__next__)
     try:
         ends = np.fromiter(map(met.__getitem__, chain(tails, heads)), np.int64, len(tails) + len(heads))

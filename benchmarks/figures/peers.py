@@ -74,6 +74,8 @@ def tasks(device: str) -> Iterator[Task]:
         yield beside(
             f"reading edges, {kind}", partial(_reading, kind, 2000 if few else 200_000), "pandas' read_csv", least=0.5
         )
+    named = partial(_reading_names, 2000 if few else 200_000)
+    yield beside("reading edges, csv of names", named, "pandas' read_csv and factorize")
 
 
 EINSUMS = {
@@ -217,6 +219,25 @@ def _einsum(text: str, shapes: list[tuple[int, ...]]) -> Pair:
     X = [np.random.default_rng(k).random(shape) for k, shape in enumerate(shapes)]
     np.testing.assert_allclose(semiring.einsum(text, *X, semiring="plus_times"), np.einsum(text, *X))
     return partial(semiring.einsum, text, *X, semiring="plus_times"), partial(np.einsum, text, *X, optimize=True)
+
+
+def _reading_names(m: int) -> Pair:
+    import pandas as pd
+
+    path, ends = (
+        Path(tempfile.mkdtemp(prefix="ledger-")) / "g.csv",
+        np.random.default_rng(m).integers(0, m // 4, (2, m)),
+    )
+    pd.DataFrame({k: [f"v{x:07}" for x in side] for k, side in zip(("from", "to"), ends.tolist(), strict=True)}).to_csv(
+        path, index=False
+    )
+
+    def theirs() -> object:
+        frame = pd.read_csv(path)
+        return pd.factorize(pd.concat([frame["from"], frame["to"]]), sort=True)
+
+    assert list(apsp.read(path).labels) == sorted(theirs()[1])
+    return partial(apsp.read, path), theirs
 
 
 def _reading(kind: str, m: int) -> Pair:

@@ -15,18 +15,15 @@ from semiring.host.spelling import came
 from semiring.host.text import Decimals
 
 from ..graph import Graph
-from ..labels import Labels, number_ends
+from ..labels import Labels, grouped, number_ends
 from ..reading.directions import direction_columns, turned
 from ..reading.files import Source
 from ..reading.options import BY_RULE, Chosen, Reading, choose, is_entry, is_numeral, names_ends, positional
 from .base import two_ways
 from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
 
-#: Maximum 8-byte words of a field compared as integers; masks of the low k bytes; an odd multiplier.
-_WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64), np.uint64(0x9E3779B97F4A7C15)
-
-#: Sample of fields, and the share of distinct ones above which they are too many.
-_SAMPLE, _MOST = 4096, 0.97
+#: Maximum 8-byte words of a field compared as integers; masks of the low k bytes.
+_WORDS, _LOW = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64)
 
 
 #: The header that `csv.write` writes; always a header.
@@ -274,38 +271,22 @@ class Placed(Cut):
         return None if found is None else found.reshape(len(indices), -1)
 
     def distinct(self, indices: Sequence[int]) -> tuple[list[str], np.ndarray] | None:
-        """None if not worthwhile, or if fields are between blanks.
+        """None if not worthwhile.
 
-        Fields are compared as 8-byte words and found by sorting a hash of those. None for long fields, blanks around
-        them, or nearly all distinct.
+        Fields are compared as 8-byte words. None for long fields, or blanks around them.
         """
         begins, stops = (x[:, indices].T.ravel() for x in (self.begins, self.stops))
         lengths = stops - begins
         longest = int(lengths.max(initial=0))
-        if self.strip or self.separator is None or longest > 8 * _WORDS or not len(lengths):
+        if self.strip or longest > 8 * _WORDS or not len(lengths):
             return None
         padded = np.concatenate((self.data, np.zeros(8 * _WORDS, np.uint8)))
         words = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))  # one at every byte
 
-        def keyed(begins: np.ndarray, lengths: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-            keys = [words[begins + k] & _LOW[np.clip(lengths - k, 0, 8)] for k in range(0, longest, 8)]
-            hashes = lengths.astype(np.uint64)
-            for key in keys:
-                hashes = hashes * _ODD + key
-            return [*keys, lengths], hashes
-
-        apart = max(1, len(lengths) // _SAMPLE)
-        sample = keyed(begins[::apart], lengths[::apart])[1]
-        if len(np.unique(sample)) > _MOST * len(sample):
+        keys = [words[begins + k] & _LOW[np.clip(lengths - k, 0, 8)] for k in range(0, longest, 8)]
+        if (groups := grouped([lengths, *keys])) is None:
             return None
-        keys, hashes = keyed(begins, lengths)
-        order = np.argsort(hashes)
-        new = np.concatenate(([True], np.diff(hashes[order]) != 0))
-        which = np.empty(len(hashes), np.int64)
-        which[order] = np.cumsum(new) - 1
-        unique = order[new]
-        if any((key != key[unique][which]).any() for key in keys):  # a hash collision
-            return None
+        unique, which = groups
         fields = [self.text[a:b] for a, b in zip(begins[unique].tolist(), stops[unique].tolist(), strict=True)]
         return fields, which.reshape(len(indices), -1)
 
