@@ -195,8 +195,8 @@ def _options(source: Source, chosen: Format, reading: Reading, options: Fields) 
     for name in passed:
         if passed[name] and name not in chosen.takes:
             takes = [f for f, other in formats().items() if name in other.takes]
-            readers = f"one of the formats {', '.join(takes)}" if takes else "no format"
-            raise ValueError(f"{source.path}: {name}= is for {readers}, and this file is {chosen.name}.")
+            way = f"{name}= is for one of the formats {', '.join(takes)}" if takes else f"no format takes {name}="
+            raise ValueError(f"{source.path}: {way}, and this file is {chosen.name}. Leave it out.")
     return {**options, "reading": reading} if {"weight", "columns"} & set(chosen.takes) else options
 
 
@@ -316,8 +316,12 @@ def _by_content(source: Source, reading: Reading) -> Format:
             return candidate
     if csv.has_separator(head):
         return formats()["csv"]  # its error names missing columns
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        _ = source.text  # an error that names the encoding
+    first = head.decode(errors="replace").strip().partition("\n")[0]
     raise source.error(
-        f"must be in one of the formats {', '.join(names())}, and looks like none. Say which: {_reads(source, '…')}."
+        f"must be in one of the formats {', '.join(names())}, got {came(first)}, which looks like none. Say which: "
+        f"{_reads(source, '…')}."
     )
 
 
