@@ -59,7 +59,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         return edgelist.read(source, reading=reading).having(directed=directed)
     body = _COMMENT.sub(b"", source.lines) if b"#" in source.lines else source.lines
     found = columns(source, body, shape="from to [weight]", widths=(2, 3))
-    other = _OTHERWISE.search(body) if not found.plain and _some_otherwise(body) else None
+    other = _OTHERWISE.search(body) if not found.plain else None
     if other:
         line = body.count(b"\n", 0, other.start(1)) + 1
         raise source.error(
@@ -75,15 +75,6 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         )
     labels, rows, cols = number_ends(found.rows, found.cols)
     return Graph.from_arrays(rows, cols, found.weights, labels=labels, directed=directed)
-
-
-def _some_otherwise(body: bytes) -> bool:
-    """Whether some number begins by +, −0 or 0 and a digit; ten times as fast as the regex."""
-    text = np.frombuffer(b"\n" + body + b"\n\n", np.uint8)
-    before, first, second, third = text[:-3], text[1:-2], text[2:-1], text[3:]
-    padded = (first == ord("0")) & (second >= ord("0")) & (second <= ord("9"))
-    zero = (first == ord("-")) & (second == ord("0")) & (third != ord("."))
-    return bool(((before <= ord(" ")) & (padded | zero | (first == ord("+")))).any())
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
