@@ -35,6 +35,8 @@ from .walked import paths_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from .along import Along
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distances:
@@ -52,7 +54,7 @@ class Distances:
     sources: Labels = None  # type: ignore[assignment]  # the graph's, by `Result.__post_init__`
     targets: Labels = None  # type: ignore[assignment]  # the graph's, by `Result.__post_init__`
     ties_within: float = 0.0
-    along: Any = None
+    along: Along | None = None
     turned: Expansion | None = None
 
     @property
@@ -70,7 +72,7 @@ class Distances:
             raise ValueError(f"of: quantities come with shortest_paths(…, along=…), got {came(of)} without.")
         k = self.along.position(of)
         if (k, shown) not in self._others:
-            self._others[k, shown] = self.along.of(self, k, shown=shown)
+            self._others[k, shown] = self.along.of(self, k, shown=shown)  # type: ignore[arg-type]  # a part of it
         return self._others[k, shown]
 
     @cached_property
