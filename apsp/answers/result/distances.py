@@ -15,7 +15,7 @@ from semiring.algebra.selection import require_selection
 from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array, Edges, Label, Scalar, Vertices
 from semiring.kernels.observed import Callback
 
@@ -423,6 +423,7 @@ class Distances:
         >>> r.nearest(["A", "D"]).source
         ['A', 'A', 'D', 'D']
         """
+        refuse_texts("nearest", towards=towards)
         names = self.targets if towards else self.sources
         wanted = names.checked_positions(sources, where="nearest")
         which, best = nearest(self.engine, self.semiring, wanted, towards=towards)
