@@ -199,6 +199,22 @@ def test_tntp_and_its_first_through_node(tmp_path):
         read(path, weight="length")
 
 
+@pytest.mark.parametrize("name", ["out.moreno", "roads.edges", "roads.txt", "roads.snap"])
+def test_konect_and_network_repository(name, tmp_path):
+    (tmp_path / name).write_text("% sym weighted\n% 2 3 3\n1 2 4\n2 3 7\n")
+    r = shortest_paths(tmp_path / name)
+    assert (r.distance(1, 3), r.distance(3, 1)) == (11, 11)
+    (tmp_path / name).write_text("% asym unweighted\n1\t2\n2\t3\n")
+    r = shortest_paths(tmp_path / name)
+    assert (r.distance(1, 3), r.distance(3, 1)) == (2, np.inf)
+    (tmp_path / name).write_text("% bip weighted\n1 1 4\n2 1 7\n")
+    with pytest.raises(FormatError, match="its rows and columns are vertices of two kinds, got '% bip'"):
+        read(tmp_path / name)
+    if name != "roads.snap":
+        (tmp_path / name).write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
+        assert shortest_paths(tmp_path / name).distance(1, 3) == 2
+
+
 def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "km": [4, 7]})

@@ -289,6 +289,8 @@ def _seen(source: Source, reading: Reading) -> Format:
     """The format by suffix, unless a bare matrix or an edge list contradicts it; else by content."""
     foreign.require_ours(source, _suffix(source.path))
     chosen = _by_suffix(source.path)
+    if chosen is not None and chosen.name == "edgelist" and source.head(1) == b"%":
+        chosen = None  # of KONECT's or Network Repository's, which the content tells apart
     if (chosen is None or chosen.name == "csv") and matrix.is_bare(source, reading):
         return formats()["matrix"]
     chosen = chosen or _by_content(source, reading)

@@ -199,10 +199,8 @@ def of_tuples(source: Iterable[Any], reading: Reading) -> Graph:
     having = [isinstance(e, tuple) and len(e) in (3, 4) and isinstance(e[-1], Mapping) for e in edges]
     if not any(having):
         if reading.named:
-            raise ValueError(
-                f"as_graph: edges must be (u, v, {{{came(reading.weight)}: value}}) for a weight by name, got "
-                f"{came(edges[:1])}."
-            )
+            what, got = came(reading.weight), came(edges[:1])
+            raise ValueError(f"as_graph: edges must be (u, v, {{{what}: value}}) for a weight by name, got {got}.")
         return Graph.from_edges(edges)
     if not all(having):
         k = having.index(False)
