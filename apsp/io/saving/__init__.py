@@ -110,10 +110,9 @@ def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
     store, allowed = store_of(path), suffixes(folders=False) if allowed is None else allowed
     if suffix_of(path) not in allowed:
         name = Path(path).name
+        tabular = ".csv" in allowed and Path(path).suffix.lower() in _OF_PANDAS
         way = f"; in Python, {_saved(path)}" if ".hubs" in allowed else ""
-        way = (
-            f" A spreadsheet opens .csv{way}." if ".csv" in allowed and Path(path).suffix.lower() in _OF_PANDAS else ""
-        )
+        way = f" A spreadsheet opens .csv{way}." if tabular else ""
         raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {came(name)}.{way}")
     if store is not None and store.check is not None:
         store.check(path)
