@@ -385,6 +385,11 @@ MISTAKES = [
     (lambda: read(io.StringIO("from,to,km\nA,B\n")), "must have the header's 3 fields, got 2"),
     (lambda: read(io.StringIO("from,to,km\nA,,4\n")), "a vertex must have a name, got an empty field"),
     (lambda: read(io.StringIO("from,to,km\nA,B,\n")), "a km must be a number, got ''.*weight=None"),
+    (
+        lambda: read(io.StringIO("Roads,,\n,,\nfrom,to,km\nA,B,4\n")),
+        r":3: the header must come first.*what stands above",
+    ),
+    (lambda: read(io.StringIO("sep=;\nfrom;to;km\nA;B;4\n")), r":2: the header must come first.*what stands above"),
     (lambda: read(io.StringIO("from,to,km\nA,B,4\nB,C,NA\n")), "got 'NA'. Leave the row out where there is no edge"),
     (lambda: read(io.StringIO("from,to,km\nA,B,4 km\n")), "a km must be a number, got '4 km'"),
     (lambda: read(io.StringIO("Id,Label\nA,a\n")), "a table of nodes, as Gephi exports it.*Read the table of edges"),

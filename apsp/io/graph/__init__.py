@@ -180,8 +180,7 @@ class Graph(Exported):
         >>> Graph.from_arrays([0, 1], [1, 2], [4, 7])
         Graph(n=3, directed=True, name='')
         """
-        if isinstance(directed, str):
-            refuse_texts("Graph", directed=directed)
+        refuse_texts("Graph", directed=directed)
         tails, heads = (positions(x, side) for x, side in ((rows, "rows"), (cols, "cols")))
         if len(tails) != len(heads):
             raise ShapeError(f"Graph: rows and cols must be equally long, got {len(tails)} and {len(heads)}.")
