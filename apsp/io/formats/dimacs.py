@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from typing import IO
 
+import numpy as np
+
 from semiring.host.text import decimals
 
 from ..graph import Graph
 from ..reading.files import Source
 from .base import Format, edge_lines, listed, remark, write_lines
 from .columns import numbered
-from .tokens import counts, show
+from .tokens import counts, digits, show
 
 _REMARK = re.compile(rb"^[ \t]*[cp](?![^ \t\n])[^\n]*", re.MULTILINE)
 _PROBLEM = re.compile(rb"^[ \t]*p(?![^ \t\n])[^\n]*", re.MULTILINE)
@@ -58,13 +60,27 @@ def _plain(text: bytes) -> Graph | None:
         return None
     n, m = map(int, plain.groups())
     whole = decimals(text, " ", 3, begin=start, before=b"a ")
-    found = None if whole is None else whole.integers(slice(3))
+    found = _digits(text, start, m) if whole is None else whole.integers(slice(3))
     if found is None or found.shape != (3, m):
         return None
     tails, heads, lengths = found
     if min(tails.min(), heads.min()) < 1 or max(tails.max(), heads.max()) > n:
         return None
     return Graph.from_arrays(tails - 1, heads - 1, lengths, n=n, labels=range(1, n + 1))
+
+
+def _digits(text: bytes, start: int, m: int) -> np.ndarray | None:
+    """Tails, heads and lengths of m lines text[start:], shape (3, m)."""
+    data = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)[start:]
+    ends, blanks = np.flatnonzero(data == ord("\n")), np.flatnonzero(data == ord(" "))
+    begins = np.concatenate(([0], ends[:-1] + 1))
+    if len(ends) != m or len(blanks) != 3 * m or (data[begins] != ord("a")).any():
+        return None
+    stops = np.column_stack((blanks.reshape(m, 3), ends))
+    if (stops[:, 0] != begins + 1).any():
+        return None
+    found = digits(data, (stops[:, :3] + 1).T.ravel(), stops[:, 1:].T.ravel())
+    return None if found is None else found.reshape(3, m)
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

@@ -22,6 +22,13 @@ from ..reading.options import BY_RULE, Chosen, Reading, choose, is_entry, is_num
 from .base import two_ways
 from .tokens import BLANK, as_number, between_blanks, digits, entries, integral, is_vertex, numbers, seconds, show
 
+#: Maximum 8-byte words of a field compared as integers; masks of the low k bytes; an odd multiplier.
+_WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64), np.uint64(0x9E3779B97F4A7C15)
+
+#: Sample of fields, and the share of distinct ones above which they are too many.
+_SAMPLE, _MOST = 4096, 0.97
+
+
 #: The header that `csv.write` writes; always a header.
 WRITTEN = ("source", "target")
 #: Marks the ends of quoted fields, which the csv module does not report; text has no zero bytes.
@@ -50,10 +57,16 @@ class Table:
         if guessed and not reading.named:
             self._require_no_number(chosen[:2], refuse)
         whole = self.cut.integers(list(chosen[:2]))
-        ends = [] if whole is not None else [self.cut.column(end) for end in chosen[:2]]
-        for fields in ends:
-            if "" in fields:
-                raise self._error("a vertex must have a name, got an empty field.", fields.index(""))
+        distinct = self.cut.distinct(chosen[:2]) if whole is None else None
+        if whole is not None:
+            ends = []
+        elif distinct is None or "" in distinct[0]:
+            ends = [self.cut.column(end) for end in chosen[:2]]
+            for fields in ends:
+                if "" in fields:
+                    raise self._error("a vertex must have a name, got an empty field.", fields.index(""))
+        else:
+            ends = [distinct[0], []]
         weights = None if chosen.weight is None else self._weights(chosen.weight, reading)
         if whole is not None:
             labels, rows, cols = number_ends(*whole)
@@ -64,6 +77,8 @@ class Table:
             labels, rows, cols = number_ends(*map(self.cut.unquoted, ends))
         if guessed and whole is None:  # no name is an integer
             self._require_no_edge(chosen, labels, refuse)
+        if distinct is not None and not ends[1]:
+            rows, cols = rows[distinct[1]]
         graph = Graph.from_arrays(rows, cols, weights, labels=labels)
         columns = {self.names[index]: self._plain(index) for index in which}
         return turned(graph, columns, reading, self._error)
@@ -147,6 +162,11 @@ class Table:
         plain = self.cut.numbers(index)
         if plain is not None:
             return plain
+        distinct = self.cut.distinct([index])
+        if distinct is not None:
+            values, wrong = numbers(distinct[0])
+            if wrong is None:
+                return values[distinct[1][0]]
         found = self.cut.unquoted(self.cut.column(index))
         values, wrong = numbers(found)
         if wrong is not None and any("," in token for token in found):
@@ -184,6 +204,10 @@ class Cut(ABC):
     def numbers(self, index: int) -> np.ndarray | None:
         found = self.integers([index])
         return None if found is None else found[0]
+
+    def distinct(self, indices: Sequence[int]) -> tuple[list[str], np.ndarray] | None:
+        """Distinct fields of columns, and their indices (columns, rows)."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -250,6 +274,42 @@ class Placed(Cut):
             return None
         found = digits(self.data, *(x[:, indices].T.ravel() for x in (self.begins, self.stops)))
         return None if found is None else found.reshape(len(indices), -1)
+
+    def distinct(self, indices: Sequence[int]) -> tuple[list[str], np.ndarray] | None:
+        """None if not worthwhile, or if fields are between blanks.
+
+        Fields are compared as 8-byte words and found by sorting a hash of those. None for long fields, blanks around
+        them, or nearly all distinct.
+        """
+        begins, stops = (x[:, indices].T.ravel() for x in (self.begins, self.stops))
+        lengths = stops - begins
+        longest = int(lengths.max(initial=0))
+        if self.strip or self.separator is None or longest > 8 * _WORDS or not len(lengths):
+            return None
+        padded = np.concatenate((self.data, np.zeros(8 * _WORDS, np.uint8)))
+        words = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))  # one at every byte
+
+        def keyed(begins: np.ndarray, lengths: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+            keys = [words[begins + k] & _LOW[np.clip(lengths - k, 0, 8)] for k in range(0, longest, 8)]
+            hashes = lengths.astype(np.uint64)
+            for key in keys:
+                hashes = hashes * _ODD + key
+            return [*keys, lengths], hashes
+
+        apart = max(1, len(lengths) // _SAMPLE)
+        sample = keyed(begins[::apart], lengths[::apart])[1]
+        if len(np.unique(sample)) > _MOST * len(sample):
+            return None
+        keys, hashes = keyed(begins, lengths)
+        order = np.argsort(hashes)
+        new = np.concatenate(([True], np.diff(hashes[order]) != 0))
+        which = np.empty(len(hashes), np.int64)
+        which[order] = np.cumsum(new) - 1
+        unique = order[new]
+        if any((key != key[unique][which]).any() for key in keys):  # a hash collision
+            return None
+        fields = [self.text[a:b] for a, b in zip(begins[unique].tolist(), stops[unique].tolist(), strict=True)]
+        return fields, which.reshape(len(indices), -1)
 
 
 def separated(text: str, separator: str, width: int, longest: int, line: int) -> Placed | None:
