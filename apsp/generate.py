@@ -339,7 +339,7 @@ def _pairs(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _weights(rng: np.random.Generator, size: int, weights: tuple[float, float] | None, integer: bool) -> Any:
     if weights is None:
         return None
-    low, high = weights
+    low, high = weights if len(weights) == 2 else (math.inf, 0)
     if not (low <= high and math.isfinite(high - low)):
         raise ValueError(f"random_graph: weights must be (low, high), finite, with low ≤ high, got {came(weights)}.")
     if not integer:

@@ -373,7 +373,7 @@ def test_flows_of_a_demand(tmp_path):
     assert "2 from 'C' to 'A'" in bad(1, "flows", two, "--demand", demand)
     assert good("-q", "flows", two, "--demand", demand, "--drop-unreachable").split()[3:] == "A B 5 B C 5".split()
     for text, words in (
-        ("from,to,trips\n", "demand.csv:1: one column must name origin (origin), got"),
+        ("from,to,trips\n", "demand.csv:1: one column must name origin, called origin, got"),
         ("", "demand.csv: must hold origin, destination and trips, got an empty file"),
         ("origin,destination,trips\nA,X,1\n", "demand.csv:2: "),
         ("origin,destination,trips\nA,C,many\n", "demand.csv:2: trips must be a finite number, got 'many'"),
@@ -435,7 +435,7 @@ def test_what_was_saved_answers_without_its_graph(tmp_path, suffix):
         (far, "--output", "e.csv"): "--reduce and --nearest",
         (far, "--from", "a", "--reduce", "closeness"): "give one of",
         (far, "--from", "x"): "'x'",
-        (pairs,): "a Result that `save` wrote",
+        (pairs,): "a result that apsp solve or apsp reach wrote",
         (tmp_path / "none",): "No such file",
         ("-",): "a file or a folder",
         ("/dev/null",): "a file or a folder",

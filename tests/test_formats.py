@@ -1589,13 +1589,18 @@ def test_a_plain_file_that_counts_from_1_is_read_as_its_error_says(tmp_path):
     assert (list(graph.labels), graph.n) == ([1, 2, 3, 4], 4)
 
 
+def test_vertices_may_be_called_as_a_header_is():
+    g = read(io.StringIO("von,nach,km\nstart,end,4\nend,A,7\n"), columns=("von", "nach", "km"))
+    assert sorted(g.labels) == ["A", "end", "start"]
+
+
 def test_a_row_of_other_width_is_shown_as_it_stands(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('from,to,km\n"A,B",5\n')
     with pytest.raises(FormatError, match="got 2: 'A,B,5'"):
         read(path)
     path.write_text("sep=;\nfrom;to;km\nA;B;5\n")  # for Excel
-    with pytest.raises(FormatError, match=r"'from,to,km'\. Leave out what stands above it"):
+    with pytest.raises(FormatError, match=r"'from;to;km'\. Leave out what stands above it"):
         read(path)
 
 

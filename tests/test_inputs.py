@@ -367,7 +367,7 @@ class TestGraphs:
             (lambda: as_data(edge_attr=np.ones((4, 2))), {}, DTypeError, "weight=0"),
             (lambda: as_data(edge_attr=np.ones((4, 2))), {"weight": 2}, DTypeError, "column of edge_attr"),
             (as_data, {"weight": "km"}, DTypeError, "'km'"),
-            (lambda: EDGES, {"weight": "km"}, ValueError, "weight must be None"),
+            (lambda: EDGES, {"weight": "km"}, ValueError, r"must be \(u, v, \{'km': value\}\)"),
             (lambda: np.eye(2), {"weight": "km"}, ValueError, "weight must be None"),
             (lambda: np.eye(2), {"columns": (0, 1)}, ValueError, "columns must come with a file or a table"),
             (lambda: in_networkit(), {"weight": "km"}, ValueError, "weight must be None"),
@@ -1119,7 +1119,7 @@ class TestPairs:
         assert as_graph({(0, 0): [(0, 1)], (0, 1): []}).labels == [(0, 0), (0, 1)]
         with pytest.raises(DTypeError, match=r"\{\(u, v\): weight\}"):
             as_graph({("a", "b"): 3, "c": 4})
-        with pytest.raises(ValueError, match="weight must be None, if anything"):
+        with pytest.raises(ValueError, match="weight must be None for weights by pairs"):
             as_graph({("a", "b"): 3}, weight="length")
 
     def test_a_series_of_two_levels_is_edges(self):

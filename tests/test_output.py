@@ -399,7 +399,9 @@ KNOWN = """
     closure([A,A]) closure(A,steps=True)[1] apsp.update(A,A,{(0,1):2}) apsp.predecessors(A,A) apsp.order(edges)
     apsp.negative_cycle(edges) apsp.hops([A]) apsp.check(edges,A) apsp.compare(A) apsp.read('r.gr') apsp.progress()
     apsp.road_like(5,seed=1) g.index('a') g.edges() g.having(directed=False) g==g semiring.matmul(A,A)
-    semiring.matmul(A,A,witness=True) semiring.einsum('ij,jk->ik',A,A) semiring.get('tropical')
+    semiring.matvec(A,[1,2,3]) semiring.power(A,2) semiring.eye(3) semiring.sum(A) semiring.prod(A) semiring.add(S,S)
+    semiring.transpose(S) r.along semiring.matmul(A,A,witness=True) semiring.einsum('ij,jk->ik',A,A)
+    semiring.get('tropical')
 """.split()
 
 
@@ -424,9 +426,9 @@ def test_a_type_checker_finds_what_a_user_gets(tmp_path):
         "closure([[0]], 'min_pluss')\n"
         "shortest_paths('x.gr', engine='elimnation')\n"
         "print(t.reaches('a', 'b'), semiring.__version__)\n"
-        "import apsp, numpy as np\n"
+        "import apsp, numpy as np, scipy.sparse as sp\n"
         "edges, A, p, g = [('a', 'b', 4)], np.zeros((3, 3)), critical_path({'a': 1}), as_graph([('a', 'b', 4)])\n"
-        + "".join(f"reveal_type({expression})\n" for expression in KNOWN)
+        "S = sp.csr_array(A)\n" + "".join(f"reveal_type({expression})\n" for expression in KNOWN)
     )
     options = ["--strict", "--allow-any-generics", "--no-incremental", "--config-file=", "--follow-imports=silent"]
     command = [sys.executable, "-m", "mypy", *options, "program.py"]

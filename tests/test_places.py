@@ -401,8 +401,17 @@ class TestGeoPandas:
         assert as_graph(EDGES, places=points).places.tolist() == g.places.tolist()
         assert as_graph(EDGES, places=points.geometry).places.tolist() == g.places.tolist()
         assert len(shortest_paths(as_graph([], places=np.empty((0, 2)))).to_geopandas()) == 0
-        with pytest.raises(FormatError, match=r"got a Point\. Points go in as places="):
+        with pytest.raises(FormatError, match=r"got a Point; points go in as places="):
             as_graph(points)
+        shapely = pytest.importorskip("shapely")
+        parts = {"follow": [[(0, 0), (1, 0)], [(1, 0), (1, 1)]], "do not": [[(0, 0), (1, 0)], [(2, 0), (1, 1)]]}
+        frames = {
+            name: geopandas.GeoDataFrame({"km": [4]}, geometry=[shapely.MultiLineString(lines)])
+            for name, lines in parts.items()
+        }
+        assert shortest_paths(frames["follow"]).distance((0, 0), (1, 1)) == 4  # as in GeoJSON
+        with pytest.raises(FormatError, match="lines of parts that do not follow one another"):
+            as_graph(frames["do not"])
         nodes = points.drop(index="b")
         nodes.loc["c", "geometry"] = None
         np.testing.assert_array_equal(as_graph(EDGES, places=nodes).places, [XY["a"], [np.nan] * 2, [np.nan] * 2])

@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import apsp
-from apsp import as_graph, closure, critical_path, read, shortest_paths, transitive_closure
+import semiring
+from apsp import Graph, as_graph, closure, critical_path, read, shortest_paths, transitive_closure
 from apsp.doors.cli import main
 from semiring.host.errors import DeviceError, FormatError, SemiringError
 
@@ -198,6 +199,22 @@ def test_tntp_and_its_first_through_node(tmp_path):
         read(path, weight="length")
 
 
+@pytest.mark.parametrize("name", ["out.moreno", "roads.edges", "roads.txt", "roads.snap"])
+def test_konect_and_network_repository(name, tmp_path):
+    (tmp_path / name).write_text("% sym weighted\n% 2 3 3\n1 2 4\n2 3 7\n")
+    r = shortest_paths(tmp_path / name)
+    assert (r.distance(1, 3), r.distance(3, 1)) == (11, 11)
+    (tmp_path / name).write_text("% asym unweighted\n1\t2\n2\t3\n")
+    r = shortest_paths(tmp_path / name)
+    assert (r.distance(1, 3), r.distance(3, 1)) == (2, np.inf)
+    (tmp_path / name).write_text("% bip weighted\n1 1 4\n2 1 7\n")
+    with pytest.raises(FormatError, match="its rows and columns are vertices of two kinds, got '% bip'"):
+        read(tmp_path / name)
+    if name != "roads.snap":
+        (tmp_path / name).write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
+        assert shortest_paths(tmp_path / name).distance(1, 3) == 2
+
+
 def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "km": [4, 7]})
@@ -322,7 +339,10 @@ MISTAKES = [
     (lambda: as_graph([{"from": "A", "to": "B", "km": 4}, {"from": "B", "to": "C"}]), "none under 'km' in record 1"),
     (lambda: as_graph(RECORDS, weight="length"), "must have the property 'length' that weight names"),
     (lambda: as_graph(RECORDS, columns=("a", "b")), "must be one column 'a', got the columns 'from'"),
-    (lambda: as_graph(EDGES, weight="km"), "weight must be None for edges without attributes, got 'km'"),
+    (
+        lambda: as_graph(EDGES, weight="km"),
+        r"edges must be \(u, v, \{'km': value\}\) for a weight by name, got \[\('A', 'B', 4\)\]",
+    ),
     (lambda: as_graph([("A", "B", 0, 4)]), r"edge 0 must be \(u, v\) or \(u, v, weight\)"),
     (lambda: as_graph([("A", "B", "4")]), r"must be real numbers.*float\("),
     (lambda: as_graph([("A", "B", 4), ("B", "C")]), "all edges must have a weight or none"),
@@ -340,7 +360,7 @@ MISTAKES = [
         lambda: as_graph(frame(**{"From stop": ["A"], "To stop": ["B"], "t (min)": [4]})),
         "columns=.'From stop', 'To stop'",
     ),
-    (lambda: as_graph(EDGES, places=frame(a=[1])), r"one column must name the vertex .*columns \['a'\]"),
+    (lambda: as_graph(EDGES, places=frame(a=[1])), r"one column must name the vertex, .*the columns \['a'\]"),
     (lambda: as_graph(EDGES, places={0: (6, 49)}), r"none of the labels.*frame\.set_index\(COLUMN\)"),
     (lambda: as_graph(42), "source must be one of these: .*Got int"),
     (lambda: as_graph(np.zeros((2, 3))), r"square, \(n, n\), got shape \(2, 3\)|edge_index|shape"),
@@ -365,6 +385,12 @@ MISTAKES = [
     (lambda: read(io.StringIO("from,to,km\nA,B\n")), "must have the header's 3 fields, got 2"),
     (lambda: read(io.StringIO("from,to,km\nA,,4\n")), "a vertex must have a name, got an empty field"),
     (lambda: read(io.StringIO("from,to,km\nA,B,\n")), "a km must be a number, got ''.*weight=None"),
+    (
+        lambda: read(io.StringIO("Roads,,\n,,\nfrom,to,km\nA,B,4\n")),
+        r":3: the header must come first.*what stands above",
+    ),
+    (lambda: read(io.StringIO("sep=;\nfrom;to;km\nA;B;4\n")), r":2: the header must come first.*what stands above"),
+    (lambda: read(io.StringIO("from,to,km\nA,B,4\nB,C,NA\n")), "got 'NA'. Leave the row out where there is no edge"),
     (lambda: read(io.StringIO("from,to,km\nA,B,4 km\n")), "a km must be a number, got '4 km'"),
     (lambda: read(io.StringIO("Id,Label\nA,a\n")), "a table of nodes, as Gephi exports it.*Read the table of edges"),
     (lambda: read(io.StringIO("stop_id,stop_name\nA,a\n")), r"GTFS stops.*Read transfers\.txt"),
@@ -401,12 +427,120 @@ MISTAKES = [
     (lambda: critical_path([("a", 5, None), ("b", 3, "a SS+2d")]), "lag must be in the unit of the durations"),
     (lambda: critical_path([("a", "5 days", None), ("b", "1 wk", "a")]), "in one unit, got '5 days' beside '1 wk'"),
     (lambda: critical_path({"a": -1}), "at least 0, got -1 for 'a'"),
+    # Of shortest_paths and its results
+    (lambda: shortest_paths(None), "source must be one of these: .*Got NoneType"),
+    (lambda: shortest_paths(nx.DiGraph), "source must be one of these: .*Got type"),
+    (lambda: shortest_paths(b"roads.csv"), "source must be one of these: .*Got bytes"),
+    (lambda: shortest_paths(""), "No such file or directory: ''"),
+    (lambda: shortest_paths(EDGES, "dijkstra"), r"semiring must be .*min_plus \(tropical.*got 'dijkstra'"),
+    (lambda: shortest_paths(EDGES, semiring=min), "semiring must be .*got <built-in function min>"),
+    (lambda: shortest_paths(EDGES, limit="5 km"), "limit: it must be a number, got '5 km'"),
+    (lambda: shortest_paths(EDGES, limit=np.nan), "limit: it must be a number, got NaN. Leave the limit out"),
+    (lambda: shortest_paths(EDGES, dtype="complex128"), "min_plus is defined on int16, .*got complex128"),
+    (lambda: shortest_paths(EDGES, threads=0), "threads must be a positive integer, got 0. Leave it out"),
+    (lambda: shortest_paths(EDGES, memory="lots"), "memory must be a number of bytes such as \"16GiB\".*got 'lots'"),
+    (lambda: shortest_paths(EDGES, memory=-5), "memory must be a number of bytes .*got -5"),
+    (lambda: shortest_paths(EDGES, turns={("A", "C"): 3}), r"keys must be \(from, via, to\), .*got \('A', 'C'\)"),
+    (lambda: shortest_paths(EDGES, u_turns="no"), "u_turns must be numbers, inf to forbid, got"),
+    (lambda: shortest_paths(EDGES, along=["km"]), r"must be \(u, v, \{'km': value\}\).*got \[\('A', 'B', 4\)"),
+    (lambda: shortest_paths(EDGES, along={"km": [1]}), r"'km' must be a number an edge, of shape \(2,\), got \(1,\)"),
+    (lambda: shortest_paths(EDGES, output="d.csv"), r"makes a directory of tiles, got 'd.*Say output='d\.tiles'"),
+    (lambda: shortest_paths(EDGES, schedule="recursive", engine="elimination"), "Leave one of them out"),
+    (lambda: shortest_paths(EDGES, "reliability"), r"must lie in \[0, 1\], got 4.0"),
+    (lambda: shortest_paths([("A", "B", 1), ("B", "A", 1)], "max_plus"), "cycle A → B → A"),
+    (lambda: shortest_paths([("A", None, 4)]), "a vertex must be a name or a finite number, got None. Leave its edges"),
+    (lambda: transitive_closure({"A": [None]}), "a vertex must be a name or a finite number, got None"),
+    (lambda: shortest_paths([(np.nan, "B", 4)]), "a vertex must be a name or a finite number, got nan"),
+    (lambda: shortest_paths([("A", ["B"], 4)]), r"labels must be hashable \(integers"),
+    (lambda: shortest_paths([("A", "B", 3 + 4j)]), "weights must be real numbers .*complex128.*float"),
+    (lambda: shortest_paths(EDGES).distance("a", "C"), "got 'a'. Did you mean 'A'"),
+    (lambda: shortest_paths(EDGES).distance(0, 1), "one of the 3 labels 'A' … 'C', got 0"),
+    (
+        lambda: shortest_paths(EDGES).paths(("A", "C")),
+        r"pairs must be \(source, target\) each, got \['A', 'C'\]. Pass \[",
+    ),
+    (lambda: shortest_paths(EDGES).k_paths("A", "C", 0), "k must be a positive integer, how many paths, got 0"),
+    (lambda: shortest_paths(EDGES).k_paths("A", "C", 2, overlap=3), "at least 0 and below 1, got 3"),
+    (lambda: shortest_paths(EDGES).table("A", "C"), r"a list or an array of labels, got 'A'. Pass \['A'\]"),
+    (lambda: shortest_paths(EDGES).nearest(["Z"]), "one of the 3 labels"),
+    (lambda: shortest_paths(EDGES).update({("A", "C"): 3}), r"one of the graph's, got \('A', 'C'\)\. List it .*inf"),
+    (lambda: shortest_paths(EDGES).update({("A", "B"): "x"}), "must be real numbers .*got 'x' on edge 0"),
+    (lambda: shortest_paths(EDGES).update({"A": 3}), r"lead from edges \(u, v\) to weights, got the key 'A'"),
+    (lambda: shortest_paths(EDGES).update([("A", "B", 3)]), r"Pass \{\(u, v\): weight\}"),
+    (lambda: shortest_paths(EDGES).flows([("A", "C", -3)]), "trips must be at least 0, got -3"),
+    (lambda: shortest_paths(EDGES).flows([("C", "A", 3)]), "unreachable='drop'"),
+    (lambda: shortest_paths(EDGES).flows(np.ones((2, 2))), r"shape \(3, 3\), got \(2, 2\)"),
+    (lambda: shortest_paths(EDGES).tied(-1), "ties_within must be a number of at least 0, got -1"),
+    (lambda: shortest_paths(EDGES).center(), "got no path from 'B' to 'A'"),
+    (lambda: shortest_paths(EDGES).explore(path=["A", "C"]), r"as_graph\(…, places=…\)"),
+    (lambda: shortest_paths(EDGES).save("/nowhere/d.csv"), "its directory must exist"),
+    (lambda: apsp.Result.load(os.__file__), "a Result that `save` wrote is required"),
+    (lambda: shortest_paths(EDGES).nearest(["A"], towards="no"), "towards must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES).diameter(connected="no"), "diameter: connected must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES).global_efficiency(connected="no"), "efficiency: connected must be True or False"),
+    (lambda: shortest_paths(EDGES).average_path_length(connected="no"), "length: connected must be True or False"),
+    (lambda: shortest_paths(EDGES).betweenness(normalized="no"), "normalized must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES).betweenness(endpoints="no"), "endpoints must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES).update({("A", "B"): [1, 2]}), r"one number an edge, got \[1, 2\] on edge 0"),
+    # Of closures
+    (lambda: closure([[0, 1], [1]]), "rows must be equally long, got lengths 1, 2"),
+    (lambda: closure(np.zeros((2, 3))), r"A must be square, \(n, n\) or \(batch, n, n\), got shape \(2, 3\)"),
+    (lambda: closure(np.array([["0", "4"], ["9", "0"]])), r"got dtype <U1. Say A\.astype\(float\)"),
+    (lambda: closure([[0, np.nan], [1, 0]]), r"got nan at \(0, 1\). A missing edge is"),
+    (lambda: closure(SQUARE, block=0), "block must be an integer of at least 1, got 0"),
+    (lambda: closure(SQUARE, null_value="inf"), "null_value must be a number, such as 0, or None, got 'inf'"),
+    (lambda: closure(SQUARE, overwrite="no"), "overwrite must be True or False, got 'no'"),
+    (lambda: closure([[0, 4]] * 2, overwrite=True), "overwrite=True must have an array to write to, got list"),
+    (lambda: closure(SQUARE, output="d.xlsx"), r"makes a directory of tiles, got 'd.*Say output='d\.tiles'"),
+    (lambda: closure(SQUARE, "boolean"), "Say which entries are edges, for instance A < np.inf"),
+    (lambda: closure(SQUARE, "plus_times"), "must have a limit.*Scale the matrix down"),
+    (lambda: closure(SQUARE, memory=1), "Give more memory"),
+    # Of who reaches whom
+    (lambda: transitive_closure({"A": "B"}), r"got str under 'A'. Say \{'A': \['B'\]\}"),
+    (lambda: transitive_closure(EDGES, reflexive="no"), "reflexive must be True or False, got 'no'"),
+    (lambda: transitive_closure(EDGES, output="d.csv"), r"makes a directory of tiles, got 'd.*Say output='d\.tiles'"),
+    (lambda: transitive_closure(EDGES).save("t.xlsx"), r"must be one of \.npz, \.tiles, got 't\.xlsx'\.$"),
+    (lambda: transitive_closure(EDGES).path("C", "A"), "'A' must be reachable from 'C'"),
+    (lambda: apsp.reachable([("a", "b", "x")], "x*("), r"label or an opening bracket at 3, got the end. Such as"),
+    (lambda: apsp.reachable([("a", "b", "x")], "y"), "labels must be among x, got 'y'"),
+    # Of graphs
+    (lambda: Graph.from_edges(EDGES, labels=["A", "A", "B"]), "labels must be distinct, got 'A' twice"),
+    (lambda: Graph.from_arrays([0, 1], [1]), "equally long, got 2 and 1"),
+    (lambda: Graph.from_arrays([0, -1], [1, 2]), "got -1 on edge 1. Count vertices from 0"),
+    (lambda: Graph.from_arrays(["a"], ["b"]), "Edges with names go through Graph.from_edges"),
+    (lambda: as_graph(SQUARE, weight="km"), "weight must be None for a matrix, .*got 'km'"),
+    (lambda: as_graph(EDGES, places={"A": (1, 2, 3)}), r"two numbers a vertex, \(x, y\)"),
+    (lambda: as_graph(EDGES).nearest(6, 49), r"graph\.having\(places=…\)"),
+    (lambda: read(io.StringIO("a: 1"), delimiter=";", format="csv"), "no format takes delimiter="),
+    (lambda: read(io.BytesIO("A\tB\n".encode("utf-16"))), r"encoding='utf-16'\)"),
+    (lambda: read(io.StringIO("<html>404</html>")), "got '<html>404</html>', which looks like none"),
+    (lambda: critical_path([("a", 3), ("a", 4)]), "critical_path: labels must be distinct, got 'a' twice"),
+    (lambda: critical_path("tasks.csv"), "must be a mapping, .* a table, or tuples .*got str"),
+    (lambda: apsp.random_graph(5, 20, seed=1, weights=(3,)), r"weights must be \(low, high\), .*got \(3,\)"),
+    (lambda: apsp.random_graph(5, 20, seed="x"), "seed must be an integer from 0 on"),
+    (lambda: apsp.compare(SQUARE, threads=0), "threads must be numbers of at least 1, got 0"),
+    (lambda: apsp.order([("a", "b"), ("b", "a")]), "got b → a → b. Leave one of these edges out"),
+    # Of SciPy's functions and the NetworkX backend
+    (lambda: apsp.csgraph.shortest_path(SQUARE, method="Z"), "method must be one of auto, FW, D, BF, J, got 'Z'"),
+    (lambda: apsp.csgraph.shortest_path(SQUARE, indices=[7]), "must lie in -2 … 1, got 7"),
+    (lambda: apsp.csgraph.dijkstra(SQUARE, limit=-1), "limit must be >= 0, got -1"),
+    (lambda: apsp.csgraph.yen(SQUARE, 0, 9, 2), "source, sink < 2, got 0 and 9"),
+    # Of products
+    (lambda: semiring.matmul(SQUARE, np.ones((3, 2))), r"inner sizes must match, got A \(2, 2\) and B \(3, 2\)"),
+    (lambda: semiring.matmul(SQUARE, SQUARE > 0), r"np\.where\(A, 1\.0, np\.inf\)"),
+    (lambda: semiring.einsum(SQUARE, SQUARE), "subscripts must be a text, got array.*'ij,jk->ik'"),
+    (lambda: semiring.einsum("ij,jk->il", SQUARE, SQUARE), "different ones of the operands'"),
+    (lambda: semiring.power(SQUARE, -1), "k must be an integer of at least 0"),
+    (lambda: semiring.sum(SQUARE, axis=5), "axis must be one of the array's"),
+    (lambda: semiring.lu(np.zeros((2, 2))), r"scipy\.linalg\.lu"),
+    (lambda: semiring.load(f"{os.__file__}:nothing"), "a semiring of the file is required, .*got 'nothing'"),
 ]
 
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))
 @pytest.mark.filterwarnings("error")
-def test_a_mistake_ends_in_one_line_with_its_way_out(number):
+def test_a_mistake_ends_in_one_line_with_its_way_out(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     call, words = MISTAKES[number]
     with pytest.raises((SemiringError, ValueError, TypeError, LookupError, OSError, UserWarning)) as caught:
         call()
@@ -428,8 +562,19 @@ TYPED = [
     (["convert", "r.csv", "g.graph", "--weight", "length"], 2, "Read it with --undirected if", "directed=False"),
     (["solve", "r.csv", "--weight", "length", "--engine", "fast"], 2, "apsp: engine must be one of", "engine="),
     (["solve", "stops.csv"], 2, "Say --columns 'From stop,To stop', by name", "columns="),
-    (["solve", "."], 2, "got a folder of 4. Say ./r.csv.", "apsp.read"),
+    (["solve", "."], 2, "got a folder of 6. Say ./r.csv.", "apsp.read"),
     (["solve", "zeros.csv"], 2, "or --null-value none where they are edges", "null_value"),
+    (["solve", "r.csv", "--weight", "length", "--table", "z.txt"], 2, "apsp: z.txt:1: a vertex must be", "Graph:"),
+    (["solve", "r.csv", "--weight", "length", "--paths", "zz.txt"], 2, "apsp: zz.txt:1: a vertex must be", "Graph:"),
+    (["solve", "r.csv", "--weight", "length", "--semiring", "mini"], 2, "--semiring FILE.py:NAME", "semiring.load"),
+    (["solve", "r.csv", "--weight", "length", "--output", "-"], 2, "or say --output-format", "save:"),
+    (["convert", "r.csv", "-", "--weight", "length"], 2, "(--to-format of convert)", "write:"),
+    (["generate", "cycle", "5", "--output", "-"], 2, "or give --format (", "format="),
+    (["generate", "random", "5", "--density", "400", "--output", "c.csv"], 2, "apsp: density is in", "random_graph"),
+    (["query", "r.csv"], 2, "a result that apsp solve or apsp reach wrote by --output is required", "`save`"),
+    (["flows", "r.csv", "--weight", "length", "--demand", "r.csv"], 2, "Rename one", "(origin)"),
+    (["betweenness", "r.csv", "--weight", "length", "--output", "b.xlsx"], 2, "A spreadsheet opens .csv.", "to_frame"),
+    (["solve", ""], 2, "No such file or directory", "Is a directory"),
 ]
 
 
@@ -441,6 +586,8 @@ def test_a_mistake_in_a_shell_is_told_in_its_words(number, tmp_path, monkeypatch
     (tmp_path / "square.csv").write_text("0,1\n1,0\n")
     (tmp_path / "stops.csv").write_text("From stop,To stop,km\nA,B,4\n")
     (tmp_path / "zeros.csv").write_text(",A,B,C\nA,0,1,0\nB,0,0,1\nC,1,0,0\n")
+    (tmp_path / "z.txt").write_text("Z\n")
+    (tmp_path / "zz.txt").write_text("A Z\n")
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == code
     assert said in done.stderr
@@ -606,9 +753,9 @@ def test_what_lies_deeper_in_json_is_no_name_and_not_lost(tmp_path):
 @pytest.mark.parametrize("call", [as_graph, shortest_paths, transitive_closure])
 def test_a_text_is_no_truth_value(call):
     for word in ("no", "false", ""):
-        with pytest.raises(ValueError, match=rf"directed and unweighted must be True or False, got '{word}' and"):
+        with pytest.raises(ValueError, match=rf"as_graph: directed must be True or False, got '{word}'"):
             call(EDGES, directed=word)
-        with pytest.raises(ValueError, match=rf"must be True or False, got None and '{word}'\."):
+        with pytest.raises(ValueError, match=rf"as_graph: unweighted must be True or False, got '{word}'\."):
             call(EDGES, unweighted=word)
     with pytest.raises(ValueError, match="directed must be True or False, got 'no'"):
         read(io.StringIO("from,to\nA,B\n"), directed="no")

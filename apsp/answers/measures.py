@@ -16,6 +16,7 @@ from semiring.algebra.records import Semiring
 from semiring.host.arrays import require_square, take_in
 from semiring.host.devices import host
 from semiring.host.errors import AlgebraError, DTypeError, ShapeError
+from semiring.host.spelling import refuse_texts
 from semiring.host.types import Array, Blocks, Label, Scalar
 
 from ..io.graph import Graph
@@ -132,6 +133,7 @@ class Measured:
     path: Callable[[Label, Label], list[Label]]
 
     def _measured(self, where: str, *, apart: bool = False) -> Totals:
+        refuse_texts(where, connected=apart)
         cached = vars(self).get("_totals")
         if cached is None:
             self._require_all_pairs(where)
@@ -187,7 +189,7 @@ class Measured:
         """
         if not connected:
             return self._farthest("diameter").max().item()
-        return self._measured("diameter", apart=True).diameter(connected, (self.sources, self.targets))
+        return self._measured("diameter", apart=connected).diameter(connected, (self.sources, self.targets))
 
     def farthest_pair(self, *, connected: bool = False) -> FarthestPair:
         """Two vertices whose distance is the diameter, `connected` or not, and a best path; of several pairs the first.
@@ -280,4 +282,4 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).global_efficiency()
         0.16125541125541126
         """
-        return self._measured("global_efficiency", apart=True).mean("inverse", connected)
+        return self._measured("global_efficiency", apart=connected or True).mean("inverse", connected)

@@ -327,6 +327,13 @@ def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarr
     return number_ends([u for u, _ in edges], [v for _, v in edges])
 
 
+def refuse_nameless(names: Iterable[Label]) -> None:
+    """VertexError for None, NaN and infinities, which say that a name is missing."""
+    for name in names:
+        if name is None or (isinstance(name, float) and not math.isfinite(name)):
+            raise VertexError(f"Graph: a vertex must be a name or a finite number, got {name}. Leave its edges out.")
+
+
 def number_ends(
     tails: Sequence[Label] | np.ndarray, heads: Sequence[Label] | np.ndarray
 ) -> tuple[Labels, np.ndarray, np.ndarray]:
@@ -343,9 +350,7 @@ def number_ends(
     except TypeError as error:
         raise VertexError(f"Graph: labels must be hashable (integers, strings, tuples, …), got {error}.") from None
     names = list(met)
-    strange = next((name for name in names if isinstance(name, float) and not math.isfinite(name)), None)
-    if strange is not None:
-        raise VertexError(f"Graph: a vertex must be a name or a finite number, got {strange}. Leave its edges out.")
+    refuse_nameless(names)
     try:
         names.sort()
     except TypeError:

@@ -18,7 +18,7 @@ from ..host.arrays import in_kind_of, output_of, require_square, take_in, with_a
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import Named, came
-from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
+from ..host.types import Algebra, Array, ArrayLike, Computing, DType, InKind, Masked, Product, Ties
 from ..kernels.backend import device_of, threads_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
@@ -202,6 +202,10 @@ def matmul(
         return C, K
 
 
+@overload
+def matvec(A: ArrayLike, x: ArrayLike, semiring: Algebra = ..., **options: Unpack[Masked]) -> np.ndarray: ...
+@overload
+def matvec(A: Array, x: InKind, semiring: Algebra = ..., **options: Unpack[Masked]) -> InKind: ...
 def matvec(
     A: Array,
     x: Array,
@@ -285,6 +289,10 @@ def matvec(
         return output.give_back(y, where="matvec")
 
 
+@overload
+def power(A: ArrayLike, k: int, semiring: Algebra = ..., **options: Unpack[Computing]) -> np.ndarray: ...
+@overload
+def power(A: InKind, k: int, semiring: Algebra = ..., **options: Unpack[Computing]) -> InKind: ...
 def power(
     A: Array,
     k: int,
@@ -367,6 +375,10 @@ def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> A
     return _eye(len(A), s, A.dtype, module(A)) if result is None else result
 
 
+@overload
+def eye(n: int, semiring: Algebra = ..., *, dtype: DType = ..., like: None = ...) -> np.ndarray: ...
+@overload
+def eye(n: int, semiring: Algebra = ..., *, dtype: DType = ..., like: InKind) -> InKind: ...
 def eye(n: int, semiring: Algebra = "min_plus", *, dtype: DType = None, like: Array = None) -> Array:
     """Identity matrix: the semiring's one on the diagonal, its zero elsewhere.
 

@@ -142,7 +142,7 @@ def take_in(source: Array, *, where: str) -> Taken:
         raise _not_exported(source, error, where) from error
     if array.dtype.kind not in "biuf":
         way = f" Say {'A.astype(float)' if hasattr(source, 'astype') else 'numpy.asarray(A, float)'}."
-        way = way if array.dtype == object else ""
+        way = way if array.dtype.kind in "OSU" else ""
         raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.{way}")
     return Taken(array, source, made)
 

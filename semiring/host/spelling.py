@@ -48,10 +48,16 @@ def did_you_mean(came: object, known: Iterable[str]) -> str:
     >>> did_you_mean("roof", ["min_plus"])
     ''
     """
-    names, text = list(known), came if isinstance(came, str) and len(came) <= 60 else ""
-    found = (get_close_matches(word, names) for word in dict.fromkeys((text, text.casefold())))
-    close = next(filter(None, found), [])
+    names, text = {name.casefold(): name for name in known}, came if isinstance(came, str) and len(came) <= 60 else ""
+    close = [names[word] for word in get_close_matches(text.casefold(), names)]
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def refuse_texts(where: str, **truths: object) -> None:
+    """ValueError for a text where True or False is needed, as "no" would count as True."""
+    for name, value in truths.items():
+        if isinstance(value, str):
+            raise ValueError(f"{where}: {name} must be True or False, got {came(value)}.")
 
 
 class Named:

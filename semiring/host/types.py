@@ -78,24 +78,42 @@ InKind = TypeVar("InKind", bound="Exchanged | Sparse | BitMatrix")
 ArrayLike: TypeAlias = "np.ndarray | Sequence[Any]"
 
 
-class _Work(TypedDict, total=False):
-    out: Array
+class Computing(TypedDict, total=False):
+    """What to compute in, and by what: options that do not decide the type of a result."""
+
     dtype: DType
     device: str | None
     threads: int | None
-    ties: Ties
 
 
-class Product(_Work, total=False):
-    """Options of products that do not decide the type of their result."""
+class Masked(Computing, total=False):
+    """The same of `matvec`."""
 
-    accumulate: bool
+    out: Array
     mask: Any
     complement: bool
 
 
-class Sums(_Work, total=False):
+class Product(Masked, total=False):
+    """The same of `matmul`."""
+
+    accumulate: bool
+    ties: Ties
+
+
+class Sums(Computing, total=False):
     """The same of `einsum`."""
 
+    out: Array
+    ties: Ties
     order: str | Sequence[tuple[int, ...]]
     checkpoint: bool
+
+
+class Along(TypedDict, total=False):
+    """The same of `sum`."""
+
+    axis: int | Sequence[int] | None
+    dtype: DType
+    threads: int | None
+    ties: Ties

@@ -22,6 +22,7 @@ from ..host import memory
 from ..host.arrays import check_out
 from ..host.devices import module, to_device
 from ..host.errors import SemiringError, ShapeError
+from ..host.spelling import came
 from ..host.types import Array, DType, Matrix
 from ..kernels.backend import device_of
 from .elementwise import Arrays, by_blas
@@ -240,8 +241,8 @@ def read(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str],
     (['aij', 'jk'], 'aik')
     """
 
-    def refuse(requirement: str, came: Any) -> ShapeError:
-        return ShapeError(f"einsum: {requirement}, got {came!r}. Write them as in numpy.einsum: 'ij,jk->ik'.")
+    def refuse(requirement: str, subscripts: Any) -> ShapeError:
+        return ShapeError(f"einsum: {requirement}, got {came(subscripts)}. Write them as in numpy.einsum: 'ij,jk->ik'.")
 
     if not isinstance(subscripts, str):
         raise refuse("subscripts must be a text", subscripts)

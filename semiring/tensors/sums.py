@@ -19,7 +19,7 @@ from ..host.arrays import in_kind_of, output_of, take_in, with_axes
 from ..host.devices import module, on_device
 from ..host.errors import ShapeError
 from ..host.spelling import Named
-from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Matrix, Sums, Ties, Values
+from ..host.types import Algebra, Along, Array, ArrayLike, DType, InKind, Matrix, Sums, Ties, Values
 from ..kernels.backend import threads_of
 from ..sparse.csr.matrix import is_sparse
 from .contraction import Contraction, evaluated, planned
@@ -193,6 +193,10 @@ def einsum_path(
     return planned(subscripts, shapes, s, dtypes.resolve(s, dtype, natural, where="einsum_path"), order)
 
 
+@overload
+def sum(A: ArrayLike, semiring: Algebra = ..., **options: Unpack[Along]) -> np.ndarray: ...
+@overload
+def sum(A: InKind, semiring: Algebra = ..., **options: Unpack[Along]) -> InKind: ...
 def sum(
     A: Array,
     semiring: Algebra = "min_plus",
@@ -251,6 +255,10 @@ def sum(
         return einsum(f"{letters}->{kept}", A, semiring=semiring, dtype=dtype, threads=threads, ties=ties)
 
 
+@overload
+def prod(A: ArrayLike, semiring: Algebra = ..., *, axis: int = ..., threads: int | None = ...) -> np.ndarray: ...
+@overload
+def prod(A: InKind, semiring: Algebra = ..., *, axis: int = ..., threads: int | None = ...) -> InKind: ...
 def prod(A: Array, semiring: Algebra = "min_plus", *, axis: int = -1, threads: int | None = None) -> Matrix:
     """⊗ of entries along an axis, in order: in min-plus their sum, in (+, ×) their product.
 

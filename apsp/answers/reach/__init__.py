@@ -13,6 +13,7 @@ from semiring.algebra.records import Semiring
 from semiring.algebra.survey import survey
 from semiring.host.compiling import clock
 from semiring.host.devices import on_device
+from semiring.host.spelling import refuse_texts
 from semiring.host.types import Algebra
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
@@ -123,6 +124,7 @@ def transitive_closure(
     if semiring is not None:
         with on_device(graph.dense):
             graph = _joining(graph, get(semiring))
+    refuse_texts("transitive_closure", reflexive=reflexive)
     place = None if output is None else os.path.join(output, "")
     limits = Limits.of(memory, None, place, where="transitive_closure") or Limits()
     if gpus is not None and limits.memory is not None:

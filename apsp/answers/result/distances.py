@@ -15,7 +15,7 @@ from semiring.algebra.selection import require_selection
 from semiring.host.devices import host, read_only, to_device
 from semiring.host.errors import NoPathError, ShapeError
 from semiring.host.memory import require
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array, Edges, Label, Scalar, Vertices
 from semiring.kernels.observed import Callback
 
@@ -35,6 +35,8 @@ from .walked import paths_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from .along import Along
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distances:
@@ -52,7 +54,7 @@ class Distances:
     sources: Labels = None  # type: ignore[assignment]  # the graph's, by `Result.__post_init__`
     targets: Labels = None  # type: ignore[assignment]  # the graph's, by `Result.__post_init__`
     ties_within: float = 0.0
-    along: Any = None
+    along: Along | None = None
     turned: Expansion | None = None
 
     @property
@@ -70,7 +72,7 @@ class Distances:
             raise ValueError(f"of: quantities come with shortest_paths(…, along=…), got {came(of)} without.")
         k = self.along.position(of)
         if (k, shown) not in self._others:
-            self._others[k, shown] = self.along.of(self, k, shown=shown)
+            self._others[k, shown] = self.along.of(self, k, shown=shown)  # type: ignore[arg-type]  # a part of it
         return self._others[k, shown]
 
     @cached_property
@@ -421,6 +423,7 @@ class Distances:
         >>> r.nearest(["A", "D"]).source
         ['A', 'A', 'D', 'D']
         """
+        refuse_texts("nearest", towards=towards)
         names = self.targets if towards else self.sources
         wanted = names.checked_positions(sources, where="nearest")
         which, best = nearest(self.engine, self.semiring, wanted, towards=towards)

@@ -16,7 +16,7 @@ from semiring.dense.routes import adjoint, require_countable
 from semiring.host.devices import host, module, on_device, read_only, to_device
 from semiring.host.errors import DomainError, NoPathError, ShapeError
 from semiring.host.memory import require
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array, Label
 from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
@@ -266,6 +266,7 @@ class Flowing(Routed):
         return carried
 
     def _scale(self, normalized: bool, endpoints: bool, sampled: int | None) -> Scale:
+        refuse_texts("betweenness", normalized=normalized, endpoints=endpoints)
         graph = self.graph
         return Scale.of(
             graph.n, directed=graph.directed, normalized=normalized, endpoints=endpoints, sampled=sampled

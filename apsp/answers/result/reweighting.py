@@ -197,7 +197,8 @@ def _of_mapping(graph: Graph, weights: Mapping[Any, Scalar]) -> np.ndarray:
     if (missing := count.sum(axis=1) == 0).any():
         missing_edge = ends[int(missing.argmax())]
         raise VertexError(
-            f"update: an edge must be one of the graph's, got {came(missing_edge)}, which it does not have."
+            f"update: an edge must be one of the graph's, got {came(missing_edge)}. List it as the graph is made, of "
+            "weight inf until it is updated."
         )
     count, first = count.ravel(), first.ravel()
     if new.dtype.kind == "f":

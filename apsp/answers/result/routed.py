@@ -17,6 +17,7 @@ from semiring.dense import routes as found
 from semiring.host.devices import host, on_device, read_only
 from semiring.host.errors import ShapeError
 from semiring.host.memory import require
+from semiring.host.spelling import came
 from semiring.host.types import Array, Label, Vertices
 
 from ...io.labels import Labels
@@ -293,7 +294,9 @@ class Routed(Distances):
         try:
             us, vs = [u for u, _ in pairs], [v for _, v in pairs]
         except (TypeError, ValueError):
-            raise ShapeError(f"{where}: pairs must be (source, target) each, got something else.") from None
+            raise ShapeError(
+                f"{where}: pairs must be (source, target) each, got {came(pairs)}. Pass [(u, v)]."
+            ) from None
         return self.sources.positions(us), self.targets.positions(vs)
 
     def _in_graph(self, names: Labels, index: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from semiring.host.memory import parsed
 from semiring.host.spelling import came
 from semiring.stores.files import claimed
 
+from ...io.saving import check_tiles
 from ...io.saving.tiles import building
 from ...road.wants import Wants
 from .checkpoints import EVERY
@@ -42,6 +43,8 @@ class Limits:
             raise ValueError(f"{where}: every must be a number of seconds, 0 or more, got {came(every)}.")
         if memory is None and checkpoint is None and output is None:
             return None
+        if output is not None:
+            check_tiles(output, where=where)
         size = None if memory is None else parsed(memory, f"{where}: memory")
         return cls(size, checkpoint, EVERY if every is None else every, output)
 

@@ -114,8 +114,13 @@ def ending(error: BaseException) -> Ending | None:
 _SPELLINGS = tuple(
     (re.compile(python), shell)
     for python, shell in (
-        (r"^(?:save|load|read|write|as_graph|shortest_paths|transitive_closure|Graph(?:\.\w+)?): ", ""),
-        (r": (?:write|save): ", ": "),
+        (r"^(?:save|load|read|write|as_graph|shortest_paths|transitive_closure|random_graph|Graph(?:\.\w+)?): ", ""),
+        (r": (?:write|save|Graph): ", ": "),
+        (r"a Re\w+ that `save` wrote is", "a result that apsp solve or apsp reach wrote by --output is"),
+        (r"(?<=semiring must be )a Semiring or ", ""),
+        (r"see examples/own_semiring\.py; semiring\.load finds", "--semiring FILE.py:NAME finds"),
+        (r"(?<=\.zarr, got '-')\.", "; or say --output-format."),
+        (r"; or give format=", "; or give --format (--to-format of convert)"),
         (r"apsp\.read\([^()]*, format='([\w…]+)'\)", r"--format \1"),
         (r"apsp\.read\('([^()']*)'\)", r"\1"),
         (r"Pass open\(.*?, encoding='([\w-]+)'\)", r"Run iconv -f \1 -t utf-8 on it"),

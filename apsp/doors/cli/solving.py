@@ -270,7 +270,7 @@ def plan(what: str, **options: Any) -> None:
     options["gpus"] = ranks_of(options)
     if what.isdecimal() and not Path(what).exists():
         of_files = (*READING, "along", "turns", "u_turns", "ways", "sources", "targets")
-        refuse_given(of_files, f"{what} vertices are no file that is read and has labels")
+        refuse_given(of_files, f"{what} vertices are not read and have no names, so FILE must be given")
         made = make(int(what), **{name: x for name, x in options.items() if name not in of_files})
     else:
         graph = graphs.read(what, options)

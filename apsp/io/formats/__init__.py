@@ -195,8 +195,8 @@ def _options(source: Source, chosen: Format, reading: Reading, options: Fields) 
     for name in passed:
         if passed[name] and name not in chosen.takes:
             takes = [f for f, other in formats().items() if name in other.takes]
-            readers = f"one of the formats {', '.join(takes)}" if takes else "no format"
-            raise ValueError(f"{source.path}: {name}= is for {readers}, and this file is {chosen.name}.")
+            way = f"{name}= is for one of the formats {', '.join(takes)}" if takes else f"no format takes {name}="
+            raise ValueError(f"{source.path}: {way}, and this file is {chosen.name}. Leave it out.")
     return {**options, "reading": reading} if {"weight", "columns"} & set(chosen.takes) else options
 
 
@@ -289,6 +289,8 @@ def _seen(source: Source, reading: Reading) -> Format:
     """The format by suffix, unless a bare matrix or an edge list contradicts it; else by content."""
     foreign.require_ours(source, _suffix(source.path))
     chosen = _by_suffix(source.path)
+    if chosen is not None and chosen.name == "edgelist" and source.head(1) == b"%":
+        chosen = None  # of KONECT's or Network Repository's, which the content tells apart
     if (chosen is None or chosen.name == "csv") and matrix.is_bare(source, reading):
         return formats()["matrix"]
     chosen = chosen or _by_content(source, reading)
@@ -316,8 +318,12 @@ def _by_content(source: Source, reading: Reading) -> Format:
             return candidate
     if csv.has_separator(head):
         return formats()["csv"]  # its error names missing columns
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        _ = source.text  # an error that names the encoding
+    first = head.decode(errors="replace").strip().partition("\n")[0]
     raise source.error(
-        f"must be in one of the formats {', '.join(names())}, and looks like none. Say which: {_reads(source, '…')}."
+        f"must be in one of the formats {', '.join(names())}, got {came(first)}, which looks like none. Say which: "
+        f"{_reads(source, '…')}."
     )
 
 

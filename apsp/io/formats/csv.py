@@ -63,6 +63,9 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         names: Sequence[Any] = _split(first)
     except csv.Error as error:
         raise source.error(f"the header must be well-formed CSV, got {error}.", start + 1) from error
+    heads = ((k, row) for k, row in enumerate(text.split("\n", 12)[:12], 1) if names_ends(re.split("[,;\t]", row)))
+    if reading.columns is None and not names_ends(names) and (head := next(heads, None)):
+        raise source.error(f"the header must come first, got {show(head[1])}. Leave out what stands above it.", head[0])
     if by_position:
         cut = _cut(source, text, start, start + 1, _delimiter(first), len(names), "the first row's")
         return _graph(Table(source, range(len(names)), None, cut), reading)
@@ -85,8 +88,7 @@ def _cut(source: Source, text: str, begin: int, line: int, delimiter: str, width
     for number, row in rows:
         if len(row) != width:
             shown = show(",".join(field.replace(MARK, "") for field in row))
-            way = " Leave out what stands above it." if names_ends(row) else ""
-            raise source.error(f"a row must have {whose} {width} fields, got {len(row)}: {shown}.{way}", number)
+            raise source.error(f"a row must have {whose} {width} fields, got {len(row)}: {shown}.", number)
     return Rows([number for number, _ in rows], [row for _, row in rows])
 
 
@@ -113,8 +115,6 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 
 def _marked(text: str, delimiter: str) -> str:
-    if '"' not in text:
-        return text
     quoted = rf'(?:^|(?<=[{delimiter}\n])) *"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is literal
     return re.sub(quoted, rf'"{MARK}\1{MARK}"', text)
 

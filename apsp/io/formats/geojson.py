@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
-from itertools import pairwise
-from typing import Any
 
 from semiring.host.spelling import came
 
 from ..graph import Graph
 from ..places.geojson import system_of
 from ..reading.files import Source
-from ..reading.lines import Ends, from_lines
+from ..reading.lines import ends_of, from_lines
 from ..reading.options import ANYHOW, Reading
 from .base import Format
 from .tokens import held
@@ -27,29 +24,11 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     try:
         found = json.loads(source.lines, parse_float=held)
         features, system = found["features"], system_of(found)
-        lines = [_ends(feature["geometry"]) for feature in features]
+        lines = [ends_of(feature["geometry"]) for feature in features]
         properties = [feature.get("properties") or {} for feature in features]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise source.error(f"must be GeoJSON, a FeatureCollection of lines, got {came(error)}.") from error
     return from_lines(lines, properties, reading, source.error).having(crs=system)
-
-
-def _ends(geometry: Any) -> Ends:
-    """End points of a line; parts, as across the antimeridian, must be contiguous."""
-    if geometry is None:
-        return None
-    points = geometry["coordinates"]
-    if geometry["type"] == "MultiLineString":
-        for end, begin in pairwise(points):
-            if (end[-1][0] - begin[0][0]) % 360 or end[-1][1] != begin[0][1]:
-                raise ValueError("lines of parts that do not follow one another")
-        points = [point for part in points for point in part]
-    elif geometry["type"] != "LineString":
-        raise ValueError(f"a geometry of the type {geometry['type']}; points go in as places=")
-    (x, y), (u, v) = ((float(number) for number in point[:2]) for point in (points[0], points[-1]))
-    if not all(map(math.isfinite, (x, y, u, v))):
-        raise ValueError("coordinates that are not finite")
-    return (x, y), (u, v)
 
 
 FORMAT = Format(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import IO
 
 import numpy as np
@@ -22,8 +22,7 @@ from ..reading.files import Source
 from .base import Format, remark, shown_label, unreturned, write_lines
 from .tokens import show
 
-_COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
-_NO_NUMBER = re.compile(rb"[^ \t\n]*[^0-9 \t\n][^ \t\n]*|[0-9]{19,}")
+_NUMBER = re.compile(rb"[0-9]{1,18}").fullmatch
 #: Numbers have at most 18 digits, within int64.
 _MOST = 10**18 - 1
 
@@ -116,23 +115,14 @@ class _Numbers:
 
 
 def _numbers(source: Source) -> _Numbers:
-    text = source.lines if source.lines.endswith(b"\n") else source.lines + b"\n"
-    body = _COMMENT.sub(b"", text)
-    wrong = _NO_NUMBER.search(body)
-    if wrong is not None:
-        raise source.error(
-            f"numbers must be integers from 0 on of at most 18 digits, got {show(wrong.group())}.",
-            body.count(b"\n", 0, wrong.start()) + 1,
-        )
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
-    rows = np.ones(len(ends), bool)
-    rows[np.searchsorted(ends, [comment.start() for comment in _COMMENT.finditer(text)])] = False
-    data = np.frombuffer(body, np.uint8)
-    digits = data >= ord("0")
-    digits[1:] &= data[:-1] < ord("0")  # the first of each number
-    line = np.searchsorted(np.flatnonzero(data == ord("\n")), np.flatnonzero(digits))
-    values = np.array(list(map(int, body.split())), np.int64)
-    return _Numbers(values, (np.cumsum(rows) - 1)[line], np.flatnonzero(rows) + 1)
+    lines = enumerate(source.lines.removesuffix(b"\n").split(b"\n"), 1)
+    listed = [(line, text.split()) for line, text in lines if not text.lstrip().startswith(b"%")]
+    tokens = list(chain.from_iterable(row for _, row in listed))
+    if not all(map(_NUMBER, tokens)):
+        line, wrong = next((line, token) for line, row in listed for token in row if not _NUMBER(token))
+        raise source.error(f"numbers must be integers from 0 on of at most 18 digits, got {show(wrong)}.", line)
+    rows = np.repeat(np.arange(len(listed)), [len(row) for _, row in listed])
+    return _Numbers(np.array(list(map(int, tokens)), np.int64), rows, np.array([line for line, _ in listed], np.int64))
 
 
 @dataclass(frozen=True)

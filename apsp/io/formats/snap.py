@@ -1,7 +1,7 @@
 """SNAP edge lists: `#` comments, then two columns of vertex ids, or three with a weight. Ids are integers with gaps.
 
-A comment `# Undirected graph …` makes edges two-way; a wrong count `# … Edges: 5` causes a warning. Format: Stanford
-Large Network Dataset Collection (Leskovec and Krevl).
+A comment `# Undirected graph …`, or `% sym` of KONECT and Network Repository, makes edges two-way; a wrong count
+`# … Edges: 5` causes a warning. Format: Stanford Large Network Dataset Collection (Leskovec and Krevl).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .base import Format, edge_lines, named_edges, remark, write_lines
 from .columns import columns
 from .tokens import show
 
-_COMMENT = re.compile(rb"#[^\n]*")
+_COMMENT = re.compile(rb"#[^\n]*|^[ \t]*%[^\n]*", re.MULTILINE)
 _COUNTED = re.compile(rb"^[ \t]*#[^\n]*\bedges:[ \t]*([0-9]{1,15})\b", re.MULTILINE | re.IGNORECASE)
-_DIRECTION = re.compile(rb"^[ \t]*#[ \t]*(un)?directed graph\b", re.MULTILINE | re.IGNORECASE)
+_DIRECTION = re.compile(rb"^[ \t]*(?:#[ \t]*(un)?directed graph|%[ \t]*(sym|asym|bip))\b", re.MULTILINE | re.IGNORECASE)
 #: A canonical integer, as 007, +7 and 7 would be one vertex.
 _ID = rb"(?:0|-?[1-9]\d*)"
 _ENDS = re.compile(rb"[ \t]*" + _ID + rb"[ \t]+" + _ID + rb"(?![^ \t])")
@@ -53,13 +53,16 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """Edges between ids, which become sorted labels; chosen columns may hold any names."""
-    direction = _DIRECTION.search(source.lines) if b"#" in source.lines else None
-    directed = direction is None or direction.group(1) is None
+    commented = b"#" in source.lines or b"%" in source.lines
+    direction = _DIRECTION.search(source.lines) if commented else None
+    if direction and direction[2] == b"bip":
+        raise source.error(f"its rows and columns are vertices of two kinds, got {show(direction[0])}. Rename one.")
+    directed = direction is None or not (direction[1] or direction[2] == b"sym")
     if reading.columns is not None or reading.named:
         return edgelist.read(source, reading=reading).having(directed=directed)
-    body = _COMMENT.sub(b"", source.lines) if b"#" in source.lines else source.lines
+    body = _COMMENT.sub(b"", source.lines) if commented else source.lines
     found = columns(source, body, shape="from to [weight]", widths=(2, 3))
-    other = _OTHERWISE.search(body) if not found.plain and _some_otherwise(body) else None
+    other = _OTHERWISE.search(body) if not found.plain else None
     if other:
         line = body.count(b"\n", 0, other.start(1)) + 1
         raise source.error(
@@ -75,15 +78,6 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         )
     labels, rows, cols = number_ends(found.rows, found.cols)
     return Graph.from_arrays(rows, cols, found.weights, labels=labels, directed=directed)
-
-
-def _some_otherwise(body: bytes) -> bool:
-    """Whether some number begins by +, −0 or 0 and a digit; ten times as fast as the regex."""
-    text = np.frombuffer(b"\n" + body + b"\n\n", np.uint8)
-    before, first, second, third = text[:-3], text[1:-2], text[2:-1], text[3:]
-    padded = (first == ord("0")) & (second >= ord("0")) & (second <= ord("9"))
-    zero = (first == ord("-")) & (second == ord("0")) & (third != ord("."))
-    return bool(((before <= ord(" ")) & (padded | zero | (first == ord("+")))).any())
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

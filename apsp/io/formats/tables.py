@@ -173,7 +173,9 @@ class Table:
             if lasting is not None:
                 return lasting
             what = f"a {self.names[index]}" if self.header else "a weight"
+            missing = not any(map(str.isdigit, found[wrong.index]))  # "", NA, -
             way = " Say weight=None for unweighted edges." if reading.weight is BY_RULE else ""
+            way = f" Leave the row out where there is no edge.{way}" if missing else way
             if ":" in found[wrong.index]:
                 way = " A duration is written hh:mm:ss, and then every row has one." + way
             raise self._error(f"{what} must be {wrong.need}, got {show(found[wrong.index])}.{way}", wrong.index)

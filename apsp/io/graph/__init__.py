@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring.host.arrays import asarray
 from semiring.host.errors import ShapeError, VertexError
-from semiring.host.spelling import came
+from semiring.host.spelling import refuse_texts
 from semiring.host.types import Array, Label, Vertices
 from semiring.stores.tiles import TileStore
 
@@ -180,8 +180,7 @@ class Graph(Exported):
         >>> Graph.from_arrays([0, 1], [1, 2], [4, 7])
         Graph(n=3, directed=True, name='')
         """
-        if isinstance(directed, str):  # "no" would count as True
-            raise ValueError(f"Graph: directed must be True or False, got {came(directed)}.")
+        refuse_texts("Graph", directed=directed)
         tails, heads = (positions(x, side) for x, side in ((rows, "rows"), (cols, "cols")))
         if len(tails) != len(heads):
             raise ShapeError(f"Graph: rows and cols must be equally long, got {len(tails)} and {len(heads)}.")
@@ -295,8 +294,8 @@ class Graph(Exported):
         >>> g.having(directed=False, name="roads")
         Graph(n=3, directed=False, name='roads')
         """
-        if isinstance(directed, str):  # "no" would count as True
-            raise ValueError(f"Graph: directed must be True or False, got {came(directed)}.")
+        if isinstance(directed, str):
+            refuse_texts("Graph", directed=directed)
         idle = directed in (None, self.directed) and weighted and not name and places is crs is None
         if idle and (nulls is None or (self.dense is None and not nulls)):
             return self

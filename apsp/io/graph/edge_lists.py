@@ -64,6 +64,8 @@ def numbers(weights: Array) -> np.ndarray:
     where = "Graph: weights"
     refuse_masked(weights, where=where)
     array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
+    if array.ndim > 1 and isinstance(weights, (list, tuple)):
+        raise ShapeError(f"{where} must be one number an edge, got {came(weights[0])} on edge 0.")
     kind = array.dtype.kind
     listed = weights if isinstance(weights, (list, tuple)) else array.ravel() if kind in "bO" else ()
     if not _TRUTH.isdisjoint(map(type, listed)):  # beside numbers NumPy makes 1 and 0 of them

@@ -42,7 +42,7 @@ import numpy as np
 
 from semiring.host.arrays import refuse_jax_sparse
 from semiring.host.errors import DTypeError
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array, Input
 
 from ...road.registry import records
@@ -169,9 +169,8 @@ def as_graph(
     >>> as_graph([[0, 4], [0, 0]], null_value=0).edge_count
     1
     """
-    if isinstance(directed, str) or isinstance(unweighted, str):  # "no" would count as True
-        got = f"{came(directed)} and {came(unweighted)}"
-        raise ValueError(f"as_graph: directed and unweighted must be True or False, got {got}.")
+    if isinstance(directed, str) or isinstance(unweighted, str):
+        refuse_texts("as_graph", directed=directed, unweighted=unweighted)
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={came(weight)}.")
     if columns is not None:
@@ -255,7 +254,7 @@ def _kind_of(source: Input, reading: Reading) -> Kind:
     if type(source) is not np.ndarray:
         refuse_jax_sparse(source, where="as_graph")
     for kind in _of_arrays() if type(source) is np.ndarray else kinds().values():
-        if kind.recognises(source, reading):
+        if not isinstance(source, type) and kind.recognises(source, reading):
             return kind
     known = "; ".join(kind.description for kind in kinds().values())
     raise DTypeError(f"as_graph: source must be one of these: {known}. Got {type(source).__qualname__}.")
@@ -268,12 +267,8 @@ def _check(kind: Kind, reading: Reading) -> None:
     if reading.format is not None and kind is not kinds()["files"]:
         raise ValueError(f"as_graph: format must come with a file, got it with {kind.description}.")
     if reading.named and not kind.accepts(reading.weight):
-        takes = f"{kind.weights}, or None" if kind.weights else "None, if anything"
-        raise ValueError(
-            f"as_graph: weight must be {takes} for {kind.description}, got {type(reading.weight).__name__} "
-            f"{reading.weight if isinstance(reading.weight, (str, int)) else ''}".rstrip()
-            + "."
-        )
+        takes = f"{kind.weights}, or None" if kind.weights else "None"
+        raise ValueError(f"as_graph: weight must be {takes} for {kind.description}, got {came(reading.weight)}.")
     if callable(reading.weight):
         try:
             signature(reading.weight).bind(None, None, None)

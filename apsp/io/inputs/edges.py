@@ -14,7 +14,7 @@ from semiring.host.spelling import came
 from semiring.host.types import Array, Input, Label, Scalar
 
 from ..graph import Graph
-from ..labels import Labels
+from ..labels import Labels, refuse_nameless
 from ..reading.from_networkx import weights_of
 from ..reading.lines import from_lines
 from ..reading.options import BY_RULE, Reading, lists_columns
@@ -138,6 +138,7 @@ def _of_dicts(source: Mapping[Any, Any], reading: Reading) -> Graph:
             position.setdefault(name, len(position))
         except TypeError:
             raise VertexError(f"as_graph: vertices must be hashable, got {came(name)} in a list of them.") from None
+    refuse_nameless(position)
     rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
     weights = _weights(arcs, reading) if weighted and reading.weight is not None else None
     return Graph.from_arrays(rows, cols, weights, labels=Labels(position))
@@ -147,9 +148,11 @@ def _arcs(tail: Label, heads: Any, weighted: bool, source: Mapping[Any, Any]) ->
     if weighted:
         return ((tail, head, value) for head, value in heads.items())
     if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
+        way = f"Say {{{came(tail)}: [{came(heads)}]}}, if that is a vertex."
         raise DTypeError(
             "as_graph: a dict must be {u: {v: weight}}, {u: [v, …]} or {(u, v): weight}, "
-            f"got {type(heads).__name__} under {came(tail)}. Of node-link data pass networkx.node_link_graph(data)."
+            f"got {type(heads).__name__} under {came(tail)}. "
+            f"{'Of node-link data pass networkx.node_link_graph(data).' if 'nodes' in source else way}"
         )
     heads = list(heads)
     for head in heads:
@@ -183,7 +186,7 @@ def _are_tuples(source: Input, reading: Reading) -> bool:
     arrays = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return (
         isinstance(source, Iterable)
-        and not isinstance(source, memoryview)
+        and not isinstance(source, (memoryview, bytes, bytearray))
         and not any(hasattr(source, sign) for sign in arrays)
     )
 
@@ -196,7 +199,8 @@ def of_tuples(source: Iterable[Any], reading: Reading) -> Graph:
     having = [isinstance(e, tuple) and len(e) in (3, 4) and isinstance(e[-1], Mapping) for e in edges]
     if not any(having):
         if reading.named:
-            raise ValueError(f"as_graph: weight must be None for edges without attributes, got {came(reading.weight)}.")
+            what, got = came(reading.weight), came(edges[:1])
+            raise ValueError(f"as_graph: edges must be (u, v, {{{what}: value}}) for a weight by name, got {got}.")
         return Graph.from_edges(edges)
     if not all(having):
         k = having.index(False)

@@ -21,7 +21,7 @@ from ..graph import Graph
 from ..graph.edge_lists import numbers
 from ..labels import number_ends
 from ..reading.directions import direction_columns, turned
-from ..reading.lines import Ends, from_lines
+from ..reading.lines import ends_of, from_lines
 from ..reading.options import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose, is_numeral, names_ends
 from .base import Kind, named, named_or_placed
 
@@ -34,20 +34,13 @@ def _of_lines(source: Input, reading: Reading) -> Graph:
     levels = [name for name in source.index.names if str(name).casefold() in (*SOURCES, *TARGETS)]
     for name in levels:
         frame[name] = source.index.get_level_values(name)
+    try:
+        lines = [None if x is None or x.is_empty else ends_of(x.__geo_interface__) for x in source.geometry]
+    except ValueError as error:
+        raise _refuse(f"geometries must be lines, got {error}.") from None
     found = frame.to_dict("records")
     properties = [{name: x.item() if isinstance(x, np.generic) else x for name, x in row.items()} for row in found]
-    return from_lines(list(map(_ends, source.geometry)), properties, reading, _refuse).having(crs=source.crs)
-
-
-def _ends(line: Any) -> Ends:
-    if line is None or line.is_empty:
-        return None
-    if line.geom_type != "LineString":
-        raise _refuse(
-            f"an edge must be a LineString, got a {line.geom_type}. Points go in as places=; parts through explode()."
-        )
-    (x, y, *_), (u, v, *_) = line.coords[0], line.coords[-1]
-    return (x, y), (u, v)
+    return from_lines(lines, properties, reading, _refuse).having(crs=source.crs)
 
 
 #: Libraries of tables that narwhals supports.

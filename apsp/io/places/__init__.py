@@ -42,7 +42,8 @@ def chosen_columns(
     found = {what: [k for k, name in enumerate(plain) if name in known] for what, known in wanted.items()}
     for what, columns in found.items():
         if len(columns) != 1:
-            raise refuse(f"one column must name {what} ({', '.join(wanted[what])}), got the columns {plain}.")
+            known = " or ".join(wanted[what])
+            raise refuse(f"one column must name {what}, called {known}, got the columns {plain}. Rename one.")
     return [columns[0] for columns in found.values()]
 
 

@@ -60,7 +60,7 @@ class Source:
         self.path = Path("standard input" if standard else path)
         #: The file name without suffixes.
         self.name = "stdin" if standard else self.path.name.removesuffix(".gz").split(".")[0]
-        with self._named_errors(), nullcontext(_standard_input()) if standard else open(self.path, "rb") as file:
+        with self._named_errors(), nullcontext(_standard_input()) if standard else open(path, "rb") as file:
             again = not standard and stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             self._read_once = None if again else self._drain(file)
             magic = file.read(2) if self._read_once is None else self._read_once[:2]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,24 @@ from .options import BY_RULE, SOURCES, TARGETS, Reading, choose, choose_attribut
 
 #: The end points of a line, or None.
 Ends = tuple[tuple[float, float], tuple[float, float]] | None
+
+
+def ends_of(geometry: Any) -> Ends:
+    """End points of a line; parts, as across the antimeridian, must be contiguous."""
+    if geometry is None:
+        return None
+    points = geometry["coordinates"]
+    if geometry["type"] == "MultiLineString":
+        for end, begin in pairwise(points):
+            if (end[-1][0] - begin[0][0]) % 360 or end[-1][1] != begin[0][1]:
+                raise ValueError("lines of parts that do not follow one another")
+        points = [point for part in points for point in part]
+    elif geometry["type"] != "LineString":
+        raise ValueError(f"a {geometry['type']}; points go in as places=")
+    (x, y), (u, v) = ((float(number) for number in point[:2]) for point in (points[0], points[-1]))
+    if not all(map(math.isfinite, (x, y, u, v))):
+        raise ValueError("coordinates that are not finite")
+    return (x, y), (u, v)
 
 
 def from_lines(

@@ -38,6 +38,7 @@ __all__ = [
         "Store",
         "check_labels",
         "check_output",
+        "check_tiles",
         "load",
         "recognised",
         "save",
@@ -98,17 +99,32 @@ def suffix_of(path: StrPath) -> str:
 _OF_PANDAS = {".xlsx": "to_excel", ".parquet": "to_parquet", ".feather": "to_feather", ".html": "to_html"}
 
 
+def _saved(path: StrPath) -> str:
+    """The call that writes a result there."""
+    writer = _OF_PANDAS.get(Path(path).suffix.lower())
+    return f"r.to_frame().{writer}({str(path)!r})" if writer else f"r.save({str(path)!r})"
+
+
 def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
     """Raise for a path that cannot be written, or whose suffix is not `allowed` (default: those of files)."""
     store, allowed = store_of(path), suffixes(folders=False) if allowed is None else allowed
     if suffix_of(path) not in allowed:
         name = Path(path).name
-        writer = _OF_PANDAS.get(Path(path).suffix.lower())
-        way = f" A spreadsheet opens .csv; in Python, r.to_frame().{writer}({str(path)!r})." if writer else ""
+        tabular = ".csv" in allowed and Path(path).suffix.lower() in _OF_PANDAS
+        way = f"; in Python, {_saved(path)}" if ".hubs" in allowed else ""
+        way = f" A spreadsheet opens .csv{way}." if tabular else ""
         raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {came(name)}.{way}")
     if store is not None and store.check is not None:
         store.check(path)
     (check_replaceable if store is not None and store.folder else check_writable)(Path(path))
+
+
+def check_tiles(path: StrPath, *, where: str) -> None:
+    """ValueError for a directory of tiles under the name of another kind of file."""
+    place = Path(path)
+    if place.suffix.lower() in {*suffixes(), *_OF_PANDAS} and suffix_of(place) != ".tiles":
+        way = f"Say output={str(place.with_suffix('.tiles'))!r}, or {_saved(place)} of a result r."
+        raise ValueError(f"{where}: output= makes a directory of tiles, got {came(str(path))}. {way}")
 
 
 def check_labels(labels: Sequence[Label], path: StrPath) -> None:

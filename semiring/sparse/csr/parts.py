@@ -7,7 +7,7 @@ from ...algebra.records import Semiring
 from ...host.devices import module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
 from ...host.spelling import came
-from ...host.types import DType, Matrix
+from ...host.types import DType, InKind, Matrix
 from ...kernels.backend import device_of
 from .matrix import CSR, common_dtype, is_sparse, take_in
 from .products import added, reduced
@@ -23,14 +23,14 @@ def _operand(source: Matrix, where: str) -> CSR:
 
 
 def add(
-    A: Matrix,
-    B: Matrix,
+    A: InKind,
+    B: InKind,
     semiring: str | Semiring = "min_plus",
     *,
     dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
-) -> Matrix:
+) -> InKind:
     """A ⊕ B of sparse matrices, entrywise; an entry that only one of them stores is copied.
 
     Parameters
@@ -81,7 +81,7 @@ def add(
         return added(x, y, s, threads, "add").move(a.device).give_back(where="add")
 
 
-def transpose(A: Matrix) -> Matrix:
+def transpose(A: InKind) -> InKind:
     """Aᵀ of a sparse matrix, as csr.
 
     Parameters
