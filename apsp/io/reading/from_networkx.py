@@ -42,7 +42,7 @@ def from_networkx(source: Input, reading: Reading = ANYHOW) -> Graph:
 def _places(source: Input) -> np.ndarray | None:
     """The node attributes `x` and `y`, as in OSMnx; NaN where missing or not finite, None if all are."""
     found = np.full((len(source.nodes), 2), np.nan)
-    for k, data in enumerate(source.nodes.values()):
+    for k, (_, data) in enumerate(source.nodes.data()):
         x, y = data.get("x"), data.get("y")
         if is_number(x) and is_number(y) and math.isfinite(x) and math.isfinite(y):
             found[k] = x, y
@@ -83,7 +83,8 @@ def weights_of(
 
 def require_numbers(values: Sequence[Scalar] | None, name: Any, ends: Sequence[Sequence[Label]]) -> None:
     """DTypeError for a non-number under attribute `name`, with the `ends` of its edge."""
-    for value, (u, v, *_) in zip(values, ends, strict=True) if values else ():
+    others = {kind for kind in set(map(type, values or ())) if not (hasattr(kind, "__float__") or kind is timedelta)}
+    for value, (u, v, *_) in zip(values or (), ends, strict=True) if others else ():
         if not hasattr(value, "__float__") and not isinstance(value, timedelta):
             raise DTypeError(
                 f"as_graph: weights must be real numbers, got {came(value)} under {came(name)} on the edge "

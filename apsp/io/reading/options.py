@@ -227,9 +227,8 @@ def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exc
 
 def kinds_of(edges: Iterable[Mapping[Any, Any]]) -> dict[Any, set[type]]:
     kinds: dict[Any, set[type]] = {}
-    for edge in edges:
-        for name, value in edge.items():
-            kinds.setdefault(name, set()).add(type(value))
+    for name, kind in dict.fromkeys((name, type(value)) for edge in edges for name, value in edge.items()):
+        kinds.setdefault(name, set()).add(kind)
     return kinds
 
 
