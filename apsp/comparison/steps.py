@@ -105,22 +105,18 @@ class Steps(Sequence[Step]):
     def _how(self) -> str:
         return f"{self.schedule}, blocks of {self.block}" if schedules.get(self.schedule).blocked else self.schedule
 
-    def _heading(self, k: int) -> str:
-        step = self.steps[k]
-        count = int(step.changed.sum())
-        entries = "1 entry changes" if count == 1 else f"{count or 'no'} entries change"
-        return f"M{k}: {step.title}" + (f"; {entries}" if k else "")
-
     def _text(self, k: int) -> str:
         """A matrix as text, with a star at each changed entry."""
-        step = self.steps[k]
+        step, count = self.steps[k], int(self.steps[k].changed.sum())
+        entries = "1 entry changes" if count == 1 else f"{count or 'no'} entries change"
+        heading = f"M{k}: {step.title}" + (f"; {entries}" if k else "")
         names = [str(label) for label in self.labels]
         shown = step.matrix.astype(np.int8) if step.matrix.dtype == bool else step.matrix
         lines = [["", *(f"{name} " for name in names)]]
-        for name, entries, changed in zip(names, shown, step.changed, strict=True):
-            cells = zip(entries, changed, strict=True)
+        for name, row, changed in zip(names, shown, step.changed, strict=True):
+            cells = zip(row, changed, strict=True)
             lines.append([name, *(output.text(x, self.semiring) + ("*" if new else " ") for x, new in cells)])
-        return "\n".join([self._heading(k), *aligned(lines, range(len(names) + 1))])
+        return "\n".join([heading, *aligned(lines, range(len(names) + 1))])
 
     def _numbers(self, step: Step) -> np.ndarray:
         """A matrix as floats, with inf for integer infinities."""
@@ -243,13 +239,11 @@ class _Recorder:
 
 
 def _named(block: Block | None, n: int) -> str:
-    """M, or M[rows, columns]."""
-    return "M" if block is None or block == (slice(0, n),) * 2 else f"M[{_text(block[0])}, {_text(block[1])}]"
-
-
-def _text(span: slice) -> str:
-    """An index range as in NumPy; a number for a single index."""
-    return f"{span.start}:{span.stop}" if span.stop - span.start > 1 else str(span.start)
+    """M, or M[rows, columns] as in NumPy, a single index by its number."""
+    if block is None or block == (slice(0, n),) * 2:
+        return "M"
+    rows, columns = (f"{x.start}:{x.stop}" if x.stop - x.start > 1 else str(x.start) for x in block)
+    return f"M[{rows}, {columns}]"
 
 
 def closure_and_steps(question: Question, steps: bool | str) -> tuple[Array, Steps]:

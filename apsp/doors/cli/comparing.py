@@ -70,6 +70,7 @@ def compare(
 ) -> None:
     """Schedules on the graph in FILE, or on random graphs or cycles of several sizes: time, rate, speed-up."""
     from ... import comparison
+    from .machine import describe
 
     if file is None:
         refuse_given(READING, "random graphs are not read, so FILE must be given")
@@ -98,9 +99,10 @@ def compare(
                 sizes or _doubled(from_n, to_n), callback=meter.callback or no_progress, **options
             )
     if json_file is not None:
+        made: Fields = {"machine": dict(describe()), "date": datetime.now(UTC).isoformat(timespec="seconds")}
+        made |= {"command": shlex.join(["apsp", *sys.argv[1:]]), "seed": None if file else random["seed"]}
         with writing(json_file) as output:
-            document = _provenance(None if file else random["seed"]) | json.loads(table.to_json())
-            output.write(f"{json.dumps(document, indent=1)}\n".encode())
+            output.write(f"{json.dumps(made | json.loads(table.to_json()), indent=1)}\n".encode())
     if plot is not None:
         table.plot(save=plot)
     headings, cells = table.table()
@@ -121,11 +123,3 @@ def _doubled(from_n: int | None, to_n: int | None) -> list[int]:
     while found[-1] * 2 < high:
         found.append(found[-1] * 2)
     return [*found, high] if found[-1] < high else found
-
-
-def _provenance(seed: int | None) -> Fields:
-    """Provenance of a measurement: machine, versions, date, command, seed."""
-    from .machine import describe
-
-    date, command = datetime.now(UTC).isoformat(timespec="seconds"), shlex.join(["apsp", *sys.argv[1:]])
-    return {"machine": dict(describe()), "date": date, "command": command, "seed": seed}
