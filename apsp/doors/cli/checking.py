@@ -40,7 +40,8 @@ def check(file: str, table: str, sample: int | None, table_format: str | None, *
         try:
             found = checked(graph, table, rows=sample or "all", format=table_format, callback=meter.callback, **options)
         except (FormatError, ShapeError) as error:  # of the table, whose format has an option of its own
-            raise SemiringError(shell(str(error)).replace("--format", "--table-format")) from None
+            said = shell(str(error)).replace("--format", "--table-format").partition(" Say --columns")[0]
+            raise SemiringError(said) from None
     text = one_line(f"right: {found}" if found else f"wrong: {found}")
     report(text, right=bool(found), check=str(found), pair=found.pair and list(map(str, found.pair)))
     if not found:
