@@ -227,6 +227,18 @@ FAULTS = {
         *(NAIVE, ("__global__ ", "")),
         "fault: line 16: step is launched, and no kernel: __global__ must stand before it",
     ),
+    "no launch": (
+        *(NAIVE, ("step<<<blocks, threads>>>(D", "step(D")),
+        "fault: line 16: step is a kernel, and launched by step<<<grid, block>>>(…), not called",
+    ),
+    "an assertion": (
+        *(NAIVE, ("    if (j >= n) return;", '    assert(i < 3 && "of three");\n    if (j >= n) return;')),
+        "fault: line 9: an assertion fails, i < 3 && 'of three', in kernel step, block (0, 3, 0), thread (0, 0, 0)",
+    ),
+    "an assertion of the host": (
+        *(NAIVE, ("    for (int k", "    assert(n == 3);\n    for (int k")),
+        "fault: line 16: an assertion fails, n == 3, in the host's part",
+    ),
     "a function of the host": (
         *(
             NAIVE,
@@ -336,9 +348,18 @@ HAZARDS = {
         "line 10: kernel step, block (0, 0, 0): 24 of the 32 threads of a warp returned before a __syncwarp() or a "
         "shuffle at which 8 wait; 1,600 times",
     ),
+    "a shuffle without some": (
+        *(
+            NAIVE,
+            ("    float through", "    int own = i, of = 0;\n    of += __shfl_sync(~0u, own, 0);\n    float through"),
+            True,
+        ),
+        "line 11: kernel step, block (0, 0, 0): 24 of the 32 threads of a warp returned before a __syncwarp() or a "
+        "shuffle at which 8 wait; ",
+    ),
     "a lane that is not there": (
         *(NAIVE, ("float through =", "float through = 0 * __shfl_down_sync(~0u, 1.0f, 1) +"), None),
-        "kernel step, block (0, 0, 0), thread (39, 0, 0) reads lane 8, which has returned, is not there, or is not in",
+        "line 10: kernel step, block (0, 0, 0), thread (39, 0, 0) reads lane 8, which has returned, is not there, or",
     ),
     "nothing there": (
         *(SHARED, ("if (threadIdx.x == 0) first", "if (threadIdx.x == 0 && i > 0) first"), False),
@@ -514,6 +535,38 @@ def test_what_others_still_read_is_not_to_be_written(tried, guard):
     (hazard,) = found.run.hazards
     who = "thread (0, 0, 0)" if guard else "other threads"
     assert hazard.startswith(f"line 9: kernel step, block (0, 0, 0), thread (63, 0, 0) writes held, which {who} read")
+
+
+def test_values_that_a_program_begins_with(tried):
+    begun = "#include <vector>\nstatic std::vector<int> order(9, 1);\nint* held = new int[order.size()];\n// One thread"
+    assert tried(edited(NAIVE, ("// One thread", begun), ("    for (int k", "    held[1] = order[2];\n    for (int k")))
+
+
+def test_variables_of_the_device_are_memory_of_it(tried):
+    text = """
+    __device__ float M[64][64];
+    __device__ int changed;
+    __constant__ int zero;
+    __global__ void take(const float* D, int n) { M[blockIdx.x][threadIdx.x] = D[blockIdx.x * n + threadIdx.x]; }
+    __global__ void give(float* D, int n) { D[blockIdx.x * n + threadIdx.x] = M[blockIdx.x][threadIdx.x]; }
+    __global__ void step(int k) {
+        int i = blockIdx.x, j = threadIdx.x + zero;
+        float through = M[i][k] + M[k][j];
+        if (through < M[i][j]) M[i][j] = through, changed = 1;
+    }
+    void closure(float* D, int n) {
+        take<<<n, n>>>(D, n);
+        for (int k = 0; k < n; ++k) step<<<n, n>>>(k);
+        give<<<n, n>>>(D, n);
+    }
+    """
+    found, n = tried(text), 40
+    assert (bool(found), found.run.hazards) == (True, ()), str(found)
+    counted = {(line, write): s.lanes for (line, space, write), s in sites(found, 1).items()}
+    assert counted.keys() == {(9, False), (10, False), (10, True)}
+    assert (counted[9, False], counted[10, False]) == (2 * n**3, n**3)
+    told = tried(text.replace("changed = 1", "changed = changed + 1")).run.hazards
+    assert any("line 10" in x and "writes a variable where another thread of the launch has written" in x for x in told)
 
 
 def test_atomic_sums_are_no_race(tried):
@@ -706,6 +759,22 @@ SPELLINGS = {
             "    float3 zero = make_float3(at.x, at.y, at.z);\n    if (j >= n) return;",
         ),
         ("    float through =", "    float through = zero.x + zero.y + zero.z +"),
+    ),
+    "shared memory declared for the whole file": (
+        ("// One thread", "extern __shared__ float held[];\n// One thread"),
+        (
+            "    float through = D[i * pitch + k]",
+            "    held[threadIdx.x] = D[i * pitch + k];\n    float through = held[threadIdx.x]",
+        ),
+        ("<<<blocks, threads>>>", "<<<blocks, threads, THREADS * sizeof(float)>>>"),
+    ),
+    "a template in shared memory": (
+        ("// One thread", "template <int N, class T> struct Tile { T at[N]; };\n// One thread"),
+        (
+            "    float through = D[i * pitch + k]",
+            "    __shared__ Tile<THREADS, float> held;\n"
+            "    held.at[threadIdx.x] = D[i * pitch + k];\n    float through = held.at[threadIdx.x]",
+        ),
     ),
     "static shared memory": (
         (

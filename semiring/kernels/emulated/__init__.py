@@ -187,8 +187,8 @@ def _compile(text: str, path: Path, program: Path, macros: str) -> str:
             )
         return f"it does not compile\n{done.stderr.strip()}"
     runtime = [_object(name, common, program.with_name(f"{name}.o")) for name in ("emulated", "counted")]
-    done = subprocess.run(
-        [cxx, "-no-pie", made, *runtime, "-o", program], encoding="utf-8", errors="replace", capture_output=True
+    done = subprocess.run(  # what begins first comes first
+        [cxx, "-no-pie", *runtime, made, "-o", program], encoding="utf-8", errors="replace", capture_output=True
     )
     return f"it does not link\n{done.stderr.strip()}" if done.returncode else ""
 

@@ -10,7 +10,7 @@ _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\
 _CUDA_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"](?:cuda\w*|device_launch_parameters)\.h[>"]', re.MULTILINE)
 _DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w\s:]+?)\s*\b(\w+)\s*\[\s*\]\s*;")
 _SHARED = re.compile(
-    r"(?:\bstatic\s+)?__shared__\s+(?:__align__\(\d+\)\s*)?((?:(?:const|volatile|unsigned|signed|long)\s+)*[\w:]+)\s+([^;{}=]+);"
+    r"(?:\bstatic\s+)?__shared__\s+(?:__align__\(\d+\)\s*)?((?:(?:const|volatile|unsigned|signed|long)\s+)*[\w:]+(?:<[^<>;(){}]*>)?)\s+([^;{}=]+);"
 )
 #: Of the device, of both sides (managed), and not constant; constants are of both sides.
 _MANAGED = re.compile(r"__managed__\s+__device__|__device__\s+__managed__")
@@ -22,7 +22,7 @@ _CALL = re.compile(r"(?<![\w.>:])(\w[\w:]*(?:<[^<>;(){}]*>::\w+)?)\s*(?:<[^<>;()
 _HOSTS_OWN = re.compile(r"std::(min|max|clamp|numeric_limits<.*>::\w+)$")
 _LAUNCH = re.compile(r"([A-Za-z_]\w*(?:::\w+)*(?:\s*<[^<>;(){}]*>)?)\s*<<<(.*?)>>>\s*\(", re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
-_FUNCTION = re.compile(r"^(?!\s*template)[\w:*&<> ]+?\b\w+\s*\([^;{}]*\)\s*\{", re.MULTILINE)
+_FUNCTION = re.compile(r'^(?!\s*template)[\w:*&<> "]+?\b\w+\s*\([^;{}]*\)\s*\{', re.MULTILINE)
 
 
 def without_comments(text: str) -> str:
@@ -58,13 +58,17 @@ def translated(text: str, name: str, macros: str = "") -> str:
 
     for f in reversed([f for f in _functions(text) if f.device]):
         text = text[: f.body] + _STATIC.sub("static __device__ ", text[f.body : f.end]) + text[f.end :]
-    sections = {"managed": "MANAGED_VARIABLE"}
+    sections = {"managed": "MANAGED_VARIABLE", "constant": "OWN_VARIABLE"}
     text = _VARIABLE.sub(
         lambda found: "" if re.search(r"\bconst", found[2]) else sections.get(found[1], "DEVICE_VARIABLE"),
         _MANAGED.sub(lambda found: "__managed__" + "\n" * found[0].count("\n"), _CUDA_HEADER.sub("", text)),
     )
     text = _DYNAMIC.sub(
-        lambda found: f"{found[1]}* {found[2]} = emulated::dynamic<{found[1]}>();" + "\n" * found[0].count("\n"), text
+        lambda found: (
+            f"{found[1]} (&{found[2]})[] = *reinterpret_cast<{found[1]} (*)[]>(shared_memory);"
+            + "\n" * found[0].count("\n")
+        ),
+        text,
     )
     text = _LAUNCH.sub(launch, _SHARED.sub(variables, text))
     name = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -84,6 +88,7 @@ class _Function:
     """A function of a text: on which sides it runs, where it begins, and where its body does and ends."""
 
     name: str
+    kernel: bool
     device: bool
     host: bool
     start: int
@@ -99,14 +104,16 @@ def _functions(text: str) -> Iterator[_Function]:
         if text.count("{", 0, found.start()) != text.count("}", 0, found.start()):
             continue
         begins = max(text.rfind(end, 0, found.start()) for end in ";}") + 1
-        words = re.findall(r"\w+", text[begins : found.end()].partition("(")[0])
+        words = re.findall(r'(?<!")\b\w+', text[begins : found.end()].partition("(")[0])
         device = any(w in ("__global__", "__device__", "constexpr", *macros) or w.isupper() for w in words)
         name = re.findall(r"(\w+)\s*\(", found[0])[-1 if "__launch_bounds__" in found[0] else 0]
         end, depth = found.end(), 1
         while depth and end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
-        yield _Function(name, device, not device or "__host__" in found[0], found.start(), found.end(), end)
+        yield _Function(
+            name, "__global__" in words, device, not device or "__host__" in found[0], found.start(), found.end(), end
+        )
 
 
 def misplaced(text: str) -> str:
@@ -118,9 +125,15 @@ def misplaced(text: str) -> str:
         name, line = found[1].partition("<")[0].strip(), _line(text, found.start())
         if name in hosts:
             return f"line {line}: {name} is launched, and no kernel: __global__ must stand before it"
+    kernels = {f.name for f in functions if f.kernel} - hosts
     for f in functions:
-        for found in () if f.host else _CALL.finditer(text, f.body, f.end):
+        for found in _CALL.finditer(text, f.body, f.end):
             name, told = found[1], f"line {_line(text, found.start())}: a kernel calls {found[1]}, of the host"
+            if name in kernels:
+                line = _line(text, found.start())
+                return f"line {line}: {name} is a kernel, and launched by {name}<<<grid, block>>>(…), not called"
+            if f.host:
+                continue
             if name.rpartition("::")[2] in hosts:
                 return f"{told}: __device__ must stand before that function"
             if _HOSTS_OWN.match(name) and "constexpr" not in re.split("[;{}]", text[f.body : found.start()])[-1]:
