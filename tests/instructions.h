@@ -2,8 +2,17 @@
 // memory arrive when a thread waits for them, not before.
 #include "emulated.h"
 
+struct int2 { int x, y; };
+struct int4 { int x, y, z, w; };
+
 #pragma GCC visibility push(hidden)
 namespace emulated {
+// Nothing is counted.
+void passed(long) {}
+void paused(Block&) {}
+void on_stacks(char*, std::size_t) {}
+void silent(unsigned) {}
+bool stuck(Block&) { return false; }
 // What others may have changed since this thread looked last.
 template <class V> UNCOUNTED V look(const V* at) {
     mine().turned = true;

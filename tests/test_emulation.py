@@ -227,6 +227,38 @@ FAULTS = {
         *(NAIVE, ("__global__ ", "")),
         "fault: line 16: step is launched, and no kernel: __global__ must stand before it",
     ),
+    "a template on one line without a word": (
+        *(NAIVE, ("__global__ void", "template <class T> void"), ("step(float*", "step(T*")),
+        "fault: line 16: step is launched, and no kernel: __global__ must stand before it",
+    ),
+    "a function of the host, in a template": (
+        NAIVE,
+        ("__global__ void", "template <class T> T sum(T a, T b) { return a + b; }\ntemplate <class T> __global__ void"),
+        ("step(float*", "step(T*"),
+        ("D[i * pitch + k] + D[k * pitch + j]", "sum(D[i * pitch + k], D[k * pitch + j])"),
+        "fault: line 11: a kernel calls sum, of the host: __device__ must stand before that function",
+    ),
+    "a function of the host, in a namespace": (
+        NAIVE,
+        ("__global__ void", "namespace MINE {\nfloat sum(float a, float b) { return a + b; }\n__global__ void"),
+        ("D[i * pitch + k] + D[k * pitch + j]", "sum(D[i * pitch + k], D[k * pitch + j])"),
+        ("through);\n}", "through);\n}\n}"),
+        ("step<<<", "MINE::step<<<"),
+        "fault: line 12: a kernel calls sum, of the host: __device__ must stand before that function",
+    ),
+    "a constant that a kernel writes": (
+        NAIVE,
+        ("// One thread", "__constant__ int N;\n// One thread"),
+        ("    if (j >= n) return;", "    N = n;\n    if (j >= n) return;"),
+        "fault: line 10: kernel step, block (0, 0, 0), thread (0, 0, 0) writes what is constant for kernels: "
+        "cudaMemcpyToSymbol sets it",
+    ),
+    "no launch of a template": (
+        NAIVE,
+        ("__global__ void step(float*", "template <class T> __global__ void step(T*"),
+        ("step<<<blocks, threads>>>(D", "step<float>(D"),
+        "fault: line 16: step is a kernel, and launched by step<<<grid, block>>>(…), not called",
+    ),
     "no launch": (
         *(NAIVE, ("step<<<blocks, threads>>>(D", "step(D")),
         "fault: line 16: step is a kernel, and launched by step<<<grid, block>>>(…), not called",
@@ -672,6 +704,31 @@ SPELLINGS = {
     "two lines": (("__global__ void", "__global__\nvoid"),),
     "no C++ name": (("__global__ void", 'extern "C" __global__ void'),),
     "a byte order mark": (("// One thread", "\ufeff// One thread"),),
+    "a template on one line, of templates": (
+        (
+            "__global__ void step(float* D,",
+            "template <class T, class U> struct Pair { T a; U b; };\ntemplate <class P> __global__ void step(P both,",
+        ),
+        (
+            "    int i = blockIdx.y;",
+            "    int i = blockIdx.y;\n    float* D = both.a;",
+        ),
+        (
+            "step<<<blocks, threads>>>(D,",
+            "step<Pair<float*, int>><<<blocks, threads>>>(Pair<float*, int>{D, n},",
+        ),
+    ),
+    "functions of both sides of one name, and the address of a variable": (
+        (
+            "// One thread",
+            "namespace host { void step(int*) {} }\n__device__ int calls;\n// One thread",
+        ),
+        (
+            "    for (int k",
+            "    int* at;\n    cudaGetSymbolAddress((void**)&at, calls);\n    cudaMemset(at, 0, sizeof calls);\n"
+            "    host::step(at);\n    for (int k",
+        ),
+    ),
     "variables of either side": (
         (
             "// One thread",
@@ -791,8 +848,8 @@ def test_a_kernel_may_be_written_in_several_ways(tried, name):
     found = tried(edited(NAIVE, *SPELLINGS[name]))
     assert found, str(found)
     (kernel,) = found.run.kernels
-    assert kernel.name == "step"
-    if kernel.registers != "NVRTC is not installed":
+    assert kernel.name.partition("<")[0] == "step"
+    if kernel.registers not in ("NVRTC is not installed", "not known of templates"):
         assert 8 <= kernel.registers < 40
 
 

@@ -90,14 +90,11 @@ def compare(
     random = {name: options.pop(name) for name in ("density", "seed", "graph")}
     reading = {name: options.pop(name) for name in READING}
     with Meter("compare", quiet=quiet()) as meter:
+        options["callback"] = meter.callback or no_progress
         if file is not None:
-            A = graphs.read(file, reading).matrix(options["semiring"], dtype)
-            table = comparison.compare(A, callback=meter.callback or no_progress, **options)
+            table = comparison.compare(graphs.read(file, reading).matrix(options["semiring"], dtype), **options)
         else:
-            options |= random | {"dtype": dtype}
-            table = comparison.compare_sizes(
-                sizes or _doubled(from_n, to_n), callback=meter.callback or no_progress, **options
-            )
+            table = comparison.compare_sizes(sizes or _doubled(from_n, to_n), dtype=dtype, **random, **options)
     if json_file is not None:
         made: Fields = {"machine": dict(describe()), "date": datetime.now(UTC).isoformat(timespec="seconds")}
         made |= {"command": shlex.join(["apsp", *sys.argv[1:]]), "seed": None if file else random["seed"]}

@@ -89,7 +89,6 @@ template <class... P> std::string text(const char* format, P... given) {
     return made;
 }
 template <class X> std::string triple(X x) { return text("(%u, %u, %u)", x.x, x.y, x.z); }
-static uint3 thread(unsigned t) { return {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y}; }
 static std::string in_block() { return text("kernel %s, block %s", kernels[kernel_number].name.c_str(), triple(blockIdx).c_str()); }
 static std::string here() { return in_block() + ", thread " + triple(threadIdx); }
 static std::string where() { return kernel_number < 0 ? "in the host's part" : "in " + here(); }
@@ -229,9 +228,9 @@ static void ordered(std::size_t offset, int size, bool write, std::size_t pc, co
             continue;
         }
         if (unordered(t->written, t->writer)) {
-            hazard("race", pc, t->wrote, text("%s %s %s, which thread %s wrote, and no __syncthreads() lies between", here().c_str(), write ? "writes" : "reads", name, triple(thread(t->writer)).c_str()));
+            hazard("race", pc, t->wrote, text("%s %s %s, which thread %s wrote, and no __syncthreads() lies between", here().c_str(), write ? "writes" : "reads", name, triple(position(t->writer, blockDim)).c_str()));
         } else if (write && (t->reader == -2 ? t->read > since : unordered(t->read, t->reader))) {
-            hazard("race", pc, t->looked, text("%s writes %s, which %s read, and no __syncthreads() lies between", here().c_str(), name, t->reader < 0 ? "other threads" : ("thread " + triple(thread(t->reader))).c_str()));
+            hazard("race", pc, t->looked, text("%s writes %s, which %s read, and no __syncthreads() lies between", here().c_str(), name, t->reader < 0 ? "other threads" : ("thread " + triple(position(t->reader, blockDim))).c_str()));
         } else if (!write && t->written <= began) {
             hazard("unwritten", pc, 0, text("%s reads %s where no thread of the block has written yet", here().c_str(), name));
         }
@@ -274,6 +273,7 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
         return;
     }
     last_pc = pc;
+    if (own && write) fail(here() + " writes what is constant for kernels: cudaMemcpyToSymbol sets it", pc);
     int space = GLOBAL;
     if (offset < touched.size()) {
         const Memory* memory = shared_at(offset, size);
@@ -367,7 +367,7 @@ void passed(long which) {
         passed_at = now++;
         for (std::size_t t = 1; t < block->fibers.size(); ++t)
             if (block->fibers[t].at != block->fibers[0].at) {
-                hazard("divergent", block->fibers[t].at, block->fibers[0].at, text("%s: threads %s and %s wait at different __syncthreads()", in_block().c_str(), triple(thread(0)).c_str(), triple(thread(t)).c_str()));
+                hazard("divergent", block->fibers[t].at, block->fibers[0].at, text("%s: threads %s and %s wait at different __syncthreads()", in_block().c_str(), triple(position(0, blockDim)).c_str(), triple(position(t, blockDim)).c_str()));
                 break;
             }
     } else {
@@ -403,7 +403,7 @@ bool stuck(Block& all) {
     }
     if (!waiting || returned + waiting < all.fibers.size())
         fail(text("%s: threads of a warp wait for others that do not come: __syncwarp() or a shuffle that not all of its lanes reach", in_block().c_str()), all.fibers[self].at);
-    hazard("missed", all.fibers[self].at, 0, text("%s: %u of %zu threads, %s first, returned before a __syncthreads() at which %u wait", in_block().c_str(), returned, all.fibers.size(), triple(thread(first)).c_str(), waiting));
+    hazard("missed", all.fibers[self].at, 0, text("%s: %u of %zu threads, %s first, returned before a __syncthreads() at which %u wait", in_block().c_str(), returned, all.fibers.size(), triple(position(first, blockDim)).c_str(), waiting));
     next(barrier);
     ++kernels[kernel_number].barriers, passed_at = now++;
     return true;

@@ -73,34 +73,26 @@ void computed_in(bool whole, int bytes);
 [[noreturn]] void refuse(const char* why);
 template <class V> V& variable(int number, const char* name) { return *static_cast<V*>(variable(number, sizeof(V), name)); }
 
+// kernel<<<grid, block, shared, stream>>>(…): each thread gets copies of what was given.
 struct Launch {
+    int line;
+    const char* name;
     dim3 grid, block;
     std::size_t shared;
-    int line;
-    const char* name;
+    Launch(int line, const char* name, dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t = nullptr)
+        : line(line), name(name), grid(grid), block(block), shared(shared) {}
     void run(void (*thread)(const void*), const void* given) const;
-};
-// kernel<<<grid, block, shared, stream>>>(…): each thread gets copies of what was given.
-template <class F> struct Launcher {
-    Launch launch;
-    F kernel;
-    template <class... P> void operator()(P... given) const {
-        const auto each = [this, given...]() UNCOUNTED { kernel(given...); };
-        launch.run([](const void* it) UNCOUNTED { (*static_cast<decltype(each)*>(it))(); }, &each);
-    }
-};
-struct Configured {
-    int line;
-    const char* name;
-    struct Sized {
-        Launch launch;
-        template <class F> Launcher<F> of(F kernel) const { return {launch, kernel}; }
-    };
-    Sized operator()(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t = nullptr) const {
-        return {{grid, block, shared, line, name}};
+    template <class F> auto of(F kernel) const {
+        return [launch = *this, kernel](auto... given) {
+            const auto each = [=]() UNCOUNTED { kernel(given...); };
+            launch.run([](const void* it) UNCOUNTED { (*static_cast<decltype(each)*>(it))(); }, &each);
+        };
     }
 };
 }  // namespace emulated
+#define EMULATED_KERNEL(...) [=](auto... given) UNCOUNTED { __VA_ARGS__(given...); }
+#define EMULATED_SHARED(V, name) V (&name)[] = *reinterpret_cast<V (*)[]>(shared_memory)
+#define EMULATED_CLOSURE(closure) void emulated::solve(Given given) { close_by(closure, given); }
 
 // On a card the host waits for kernels here, for all streams alike.
 static cudaError_t waited() { return emulated::wait_for_kernels(), cudaSuccess; }
@@ -153,6 +145,7 @@ template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::
 template <class S> cudaError_t cudaMemcpyFromSymbol(void* to, const S& from, std::size_t size, std::size_t offset = 0, cudaMemcpyKind = cudaMemcpyDeviceToHost) {
     return emulated::move(to, reinterpret_cast<const char*>(&from) + offset, size), waited();
 }
+template <class S> cudaError_t cudaGetSymbolAddress(void** to, const S& of) { return *to = const_cast<S*>(&of), cudaSuccess; }
 static cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 static cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 static cudaError_t cudaSetDevice(int device) { return device ? cudaErrorInvalidValue : cudaSuccess; }

@@ -26,14 +26,6 @@ static __attribute__((noinline)) void go_on(Stack& stack) {
     if (std::exchange(stack.begun, true)) _longjmp(stack.here, 1);
     setcontext(&stack.context);
 }
-// What who counts is told: a barrier is passed; all threads of a block wait or have run; stacks lie there.
-// Whether a block in which all wait can go on.
-void __attribute__((weak)) passed(long) {}
-void __attribute__((weak)) paused(Block&) {}
-bool __attribute__((weak)) stuck(Block&) { return false; }
-void __attribute__((weak)) on_stacks(char*, std::size_t) {}
-// A lane is read that tells nothing.
-void __attribute__((weak)) silent(unsigned) {}
 void next(Barrier& barrier) {
     static long turns = 0;
     barrier.arrived = 0, barrier.generation = ++turns;
@@ -133,8 +125,7 @@ void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool b
     if (rooms.size() != count || rooms.empty() || rooms[0]->size != size) rooms.clear();
     for (unsigned b = 0; b < count; ++b) {
         Block& one = blocks[b];
-        const unsigned index = first + b;
-        one.index = {index % gridDim.x, index / gridDim.x % gridDim.y, index / gridDim.x / gridDim.y};
+        one.index = position(first + b, gridDim);
         if (rooms.size() == b) rooms.push_back(std::make_unique<Room>(size));
         one.shared = shared_memory ? shared_memory : rooms[b]->begin();
         std::memset(one.shared, 0x7b, size);  // what nobody wrote is no number
@@ -153,7 +144,7 @@ void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool b
                 if (f.done || (f.waits && f.waits->generation == f.generation)) continue;
                 f.waits = nullptr, f.turned = false;
                 enter(one), self = t;
-                threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y};
+                threadIdx = position(t, blockDim);
                 go_on(*f.stack);
                 (f.turned ? turned : some) = true;
                 left -= f.done;

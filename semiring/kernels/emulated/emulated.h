@@ -30,10 +30,6 @@
 #define HERE std::size_t(__builtin_return_address(0))
 #define IN_PLACE __attribute__((always_inline)) inline  // so that who is called finds the kernel's instruction HERE
 
-#ifndef COUNTED
-struct int2 { int x, y; };
-struct int4 { int x, y, z, w; };
-#endif
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct uint3 { unsigned x, y, z; };
 constexpr int warpSize = 32;
@@ -81,13 +77,17 @@ extern OWN_VARIABLE dim3 blockDim, gridDim;
 namespace emulated {
 UNCOUNTED inline Fiber& mine() { return block->fibers[self]; }
 char* pages(std::size_t size);  // nullptr if there are none
+inline uint3 position(unsigned i, dim3 of) { return {i % of.x, i / of.x % of.y, i / of.x / of.y}; }
 void leave();
 void next(Barrier& barrier);
 void open(Barrier& barrier, long which);
+// What who counts is told: a barrier is passed; all threads of a block wait or have run; stacks lie there; a lane is read
+// that tells nothing. Whether a block in which all wait can go on.
 void passed(long which);
 void paused(Block& all);
-bool stuck(Block& all);
 void on_stacks(char* memory, std::size_t size);
+void silent(unsigned lane);
+bool stuck(Block& all);
 long meet(long which, int count, std::size_t at);  // the barrier's generation from then on
 void synchronize();
 void synchronize_lanes(unsigned lanes = ~0u);
@@ -99,10 +99,6 @@ UNCOUNTED inline long meet_lanes(unsigned lanes, std::size_t at) {
 struct Told {
     const unsigned long long* words;
     unsigned lanes;
-    template <class F> UNCOUNTED void each(F visit) const {
-        for (unsigned i = 0; i < 32; ++i)
-            if (lanes >> i & 1) visit(i, words[i]);
-    }
 };
 template <class V> UNCOUNTED Told tell(V value, unsigned lanes, std::size_t at) {
     const unsigned warp = self / 32, lane = self % 32;
@@ -114,7 +110,6 @@ template <class V> UNCOUNTED Told tell(V value, unsigned lanes, std::size_t at) 
     for (unsigned i = 0; i < 32; ++i) found.lanes |= unsigned(block->told[warp][i] == met) << i;
     return found;
 }
-void silent(unsigned lane);
 template <class V> OUTSIDE V told_by(V value, unsigned lane, unsigned lanes) {
     const Told told = tell(value, lanes, HERE);
     if (!(told.lanes >> lane & 1)) silent(lane);
@@ -123,7 +118,9 @@ template <class V> OUTSIDE V told_by(V value, unsigned lane, unsigned lanes) {
 }
 // A value into which `next` takes the number of each lane that tells something, and what it tells.
 template <class V, class F> OUTSIDE unsigned gathered(unsigned lanes, V own, unsigned found, F next) {
-    tell(own, lanes, HERE).each([&](unsigned lane, unsigned long long x) { found = next(found, lane, x); });
+    const Told told = tell(own, lanes, HERE);
+    for (unsigned i = 0; i < 32; ++i)
+        if (told.lanes >> i & 1) found = next(found, i, told.words[i]);
     return found;
 }
 // The first of the `width` lanes among which a shuffle stays.
