@@ -232,7 +232,7 @@ def test_tables_of_every_kind_of_file(tmp_path, monkeypatch):
     (tmp_path / "printed").write_text("[[0 inf 7]\n [4 0 11]\n [1 inf 0]]\n")
     assert "Say which: --table-format …" in bad(2, "check", "g.csv", "printed")
     (tmp_path / "headed.csv").write_text("a,b,c\n0,inf,7\n4,0,11\n1,inf,0\n")
-    assert "--columns" not in bad(2, "check", "g.csv", "headed.csv")
+    assert bad(2, "check", "g.csv", "headed.csv").endswith("without names or with those of rows and columns.\n")
     (tmp_path / "numbers.csv").write_text(",7,2,5\n7,0,inf,7\n2,4,0,11\n5,1,inf,0\n")
     assert check([("2", "7", 4), ("7", "5", 7), ("5", "7", 1)], "numbers.csv")
     (tmp_path / "other.csv").write_text(",A,B,D\nA,0,inf,7\nB,4,0,11\nD,1,inf,0\n")
