@@ -729,6 +729,14 @@ SPELLINGS = {
             "    host::step(at);\n    for (int k",
         ),
     ),
+    "names of its own": (
+        (
+            "// One thread",
+            "enum { OUTSIDE, HERE, WIDE, SHUFFLE, ATOMIC, HALVES, IN_PLACE };\nstruct Wide { int x; };\n"
+            "typedef short Short;\nbool allocated, waited;\n// One thread",
+        ),
+        ("    float through =", "    Wide zero = {OUTSIDE};\n    float through = zero.x * Short(HERE) +"),
+    ),
     "variables of either side": (
         (
             "// One thread",

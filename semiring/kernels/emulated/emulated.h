@@ -127,6 +127,7 @@ template <class V, class F> OUTSIDE unsigned gathered(unsigned lanes, V own, uns
 UNCOUNTED inline int first_of(int width) { return self % 32 / width * width; }
 template <class To, class From> To bits(From from) { To to; std::memcpy(&to, &from, sizeof to); return to; }
 // Both halves of a word.
+using Short = unsigned short;
 template <class V, class F> unsigned halves(F f, unsigned a, unsigned b, unsigned c = 0) {
     unsigned found = 0;
     for (int i = 0; i < 32; i += 16) found |= unsigned((unsigned short)f(V(a >> i), V(b >> i), V(c >> i))) << i;
@@ -217,15 +218,14 @@ static unsigned __vimin3_u32(unsigned a, unsigned b, unsigned c) { return min(a,
 static unsigned __vimax3_u32(unsigned a, unsigned b, unsigned c) { return max(a, max(b, c)); }
 static unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { return min(a + b, c); }
 static int __viaddmax_s32(int a, int b, int c) { return max(a + b, c); }
-using Short = unsigned short;
 #define HALVES(name, V, next)                                                                                          \
     static unsigned name(unsigned a, unsigned b, unsigned c = 0) {                                                     \
         return emulated::halves<V>([](V a, V b, V c) { return V(next); }, a, b, c);                                    \
     }
-HALVES(__vminu2, Short, min(a, b)) HALVES(__vmaxu2, Short, max(a, b)) HALVES(__vmins2, short, min(a, b)) HALVES(__vmaxs2, short, max(a, b))
+HALVES(__vminu2, emulated::Short, min(a, b)) HALVES(__vmaxu2, emulated::Short, max(a, b)) HALVES(__vmins2, short, min(a, b)) HALVES(__vmaxs2, short, max(a, b))
 HALVES(__vimin3_s16x2, short, min(a, min(b, c))) HALVES(__vimax3_s16x2, short, max(a, max(b, c)))
-HALVES(__vimin3_u16x2, Short, min(a, min(b, c))) HALVES(__vimax3_u16x2, Short, max(a, max(b, c)))
-HALVES(__viaddmin_u16x2, Short, min(Short(a + b), c)) HALVES(__viaddmax_u16x2, Short, max(Short(a + b), c))
+HALVES(__vimin3_u16x2, emulated::Short, min(a, min(b, c))) HALVES(__vimax3_u16x2, emulated::Short, max(a, max(b, c)))
+HALVES(__viaddmin_u16x2, emulated::Short, min(emulated::Short(a + b), c)) HALVES(__viaddmax_u16x2, emulated::Short, max(emulated::Short(a + b), c))
 template <class V> void __stcs(V* to, V value) { *to = value; }
 template <class V> V __ldcg(const V* from) { return *from; }
 template <class V> V __ldcs(const V* from) { return *from; }
