@@ -25,7 +25,7 @@ import numpy as np
 from semiring.dense.bits import BitMatrix
 
 EMULATOR = Path(__file__).parents[1] / "semiring" / "kernels" / "emulated"
-HEADER, RUNTIME = (EMULATOR / name for name in ("emulated.h", "emulated.cpp"))
+HEADER, RUNTIME = Path(__file__).with_name("instructions.h"), EMULATOR / "emulated.cpp"
 #: What a range of pages may be used for, as the C library says it.
 PROTECT = getattr(ctypes.CDLL(None), "mprotect", None)
 #: Bytes of shared memory that a block of an H200 may have.
@@ -93,8 +93,8 @@ INSTRUCTIONS = {
     "ld.acquire.gpu.u32": "{0} = emulated::look({1})",
     "st.release.gpu.u32": "*({0}) = {1}",
     "red.release.gpu.add.u32": "*({0}) += {1}",
-    "bar.sync 1": "emulated::meet(1, {0})",
-    "bar.sync 2": "emulated::meet(2, {0})",
+    "bar.sync 1": "emulated::meet(1, {0}, HERE)",
+    "bar.sync 2": "emulated::meet(2, {0}, HERE)",
     "cvt.pack.sat.s2.s32.b32": "{0} = emulated::pack_pair({1}, {2}, {0})",
     "ldmatrix.sync.aligned.m8n8.x4.shared.b16": "emulated::load_matrices({0}, {1}, {2}, {3}, {4})",
     "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc": (
@@ -136,7 +136,7 @@ def translated(text):
     # Blocks that run by turns have variables of their own.
     section = '__attribute__((section("shared_variables"))) ' if "unsigned* arrived" in text else ""
     text = text.replace("__shared__ ", f"static {section}")
-    return "\n".join(('#include "emulated.h"', text, *(f"LAUNCH({name})" for name in KERNEL.findall(text))))
+    return "\n".join(('#include "instructions.h"', text, *(f"LAUNCH({name})" for name in KERNEL.findall(text))))
 
 
 class Module:
@@ -168,6 +168,7 @@ FLAGS = (
     "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fPIC",
+    f"-I{EMULATOR}",
 )
 
 
@@ -189,7 +190,7 @@ def built(source, folder):
 
 def runtime(folder):
     """Where g++ finds what all translation units share: the header half compiled, and the fibers."""
-    common = folder / digest(*FLAGS, HEADER.read_text(), RUNTIME.read_text())
+    common = folder / digest(*FLAGS, *(path.read_text() for path in (HEADER, RUNTIME, EMULATOR / "emulated.h")))
     common.mkdir(exist_ok=True)
     compiled(common / f"{HEADER.name}.gch", ["-x", "c++-header", HEADER])
     return compiled(common / "emulated.o", ["-c", RUNTIME]).parent

@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 from test_cli import apsp, bad, good
 
-from apsp import DivergenceError, ShapeError, VertexError, as_graph, check, closure, random_graph, shortest_paths, write
+from apsp import (
+    DivergenceError,
+    FormatError,
+    ShapeError,
+    VertexError,
+    as_graph,
+    check,
+    closure,
+    random_graph,
+    shortest_paths,
+    write,
+)
 
 INF = np.inf
 
@@ -188,6 +199,16 @@ def test_rows_named_by_numbers_are_in_the_order_of_the_graph_and_that_is_told():
     assert "order of A" not in str(check(networkx.relabel_nodes(graph, str), [[0, 3, 4], [6, 0, 1], [5, 8, 0]]))
 
 
+@pytest.mark.parametrize("suffix", [".zarr", ".tiles", ".npz"])
+@pytest.mark.parametrize("names", ["012", "BAC"])
+def test_a_table_from_other_sources_than_targets_is_no_wrong_one(tmp_path, names, suffix):
+    a, b, c = (int(x) if x.isdigit() else x for x in names)
+    graph = as_graph([(b, a, 4), (a, c, 7), (c, a, 1)])
+    shortest_paths(graph, sources=[c, b, a]).save(tmp_path / f"part{suffix}")
+    with pytest.raises(FormatError, match="got other sources than targets"):
+        check(graph, tmp_path / f"part{suffix}")
+
+
 def test_tables_of_every_kind_of_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     graph = as_graph([("B", "A", 4), ("A", "C", 7), ("C", "A", 1)])
@@ -210,6 +231,8 @@ def test_tables_of_every_kind_of_file(tmp_path, monkeypatch):
     assert "a list of edges. Say --table-format matrix for rows" in bad(2, "check", "g.csv", "g.csv")
     (tmp_path / "printed").write_text("[[0 inf 7]\n [4 0 11]\n [1 inf 0]]\n")
     assert "Say which: --table-format …" in bad(2, "check", "g.csv", "printed")
+    (tmp_path / "headed.csv").write_text("a,b,c\n0,inf,7\n4,0,11\n1,inf,0\n")
+    assert bad(2, "check", "g.csv", "headed.csv").endswith("without names or with those of rows and columns.\n")
     (tmp_path / "numbers.csv").write_text(",7,2,5\n7,0,inf,7\n2,4,0,11\n5,1,inf,0\n")
     assert check([("2", "7", 4), ("7", "5", 7), ("5", "7", 1)], "numbers.csv")
     (tmp_path / "other.csv").write_text(",A,B,D\nA,0,inf,7\nB,4,0,11\nD,1,inf,0\n")

@@ -97,6 +97,17 @@ def test_the_picture_has_a_colour_a_schedule_names_at_the_ends_and_the_ratio_bes
     assert not seconds.texts
 
 
+def test_times_of_less_than_a_decade_have_numbers_beside_them():
+    pytest.importorskip("matplotlib").use("Agg")
+    rows = [Row(Contender("iterative", "cpu"), 100, seconds=seconds) for seconds in (3e-4, 4e-4)]
+    axes = Comparison("min_plus", "float32", tuple(rows)).plot()
+    least, most = axes.get_ylim()
+    named = [y for y in axes.yaxis.get_minorticklocs() if least <= y <= most]
+    assert len(named) >= 2
+    assert sum(bool(label.get_text()) for label in axes.get_yticklabels(minor=True)) >= 2
+    assert not len(axes.xaxis.get_minorticklocs())
+
+
 def test_of_many_sizes_those_are_named_that_can_be_read():
     def named(sizes):
         rows = [Row(Contender("iterative", "cpu", (("threads", 1),)), n, seconds=n**3 / 1e9) for n in sizes]

@@ -13,7 +13,7 @@ from semiring.algebra.catalog import get
 from semiring.algebra.conversion import conform, from_sequence
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
-from semiring.host.errors import ShapeError
+from semiring.host.errors import FormatError, ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Algebra, Array, DType
 from semiring.kernels.backend import device_of
@@ -25,7 +25,7 @@ from ..io.graph import Graph
 from ..io.inputs import as_graph
 from ..io.reading.options import BY_RULE, NullValue
 from ..io.saving import load, recognised
-from ..io.saving.encoding import decode
+from ..io.saving.encoding import decode, square
 from ..road.engines import Engine
 from ..road.engines.dense import Dense
 from ..road.engines.stored import Stored
@@ -164,7 +164,10 @@ def _table(D: Array, graph: Graph, s: Semiring, dtype: DType, format: str | None
     """The table's rows, and the dtype whose rounding it has."""
     if isinstance(D, (str, os.PathLike)) and os.path.isdir(D) and not recognised(D):  # a store that is no graph
         held, parts = load(D)
-        names = decode(parts) or graph.labels
+        try:
+            names = square(parts, decode(parts)) or graph.labels
+        except ValueError as error:
+            raise FormatError(D, None, str(error)) from None
     else:
         if isinstance(D, (list, tuple)):
             D = from_sequence(D, where="check")

@@ -1,4 +1,4 @@
-"""A comparison as a table of text, and as a plot."""
+"""A comparison's columns as text, and its plot."""
 
 from __future__ import annotations
 
@@ -10,31 +10,14 @@ from semiring.host.spelling import came
 from semiring.host.types import Axes, Values
 
 from ..answers.result.drawing import canvas
-from ..io.display.notebook import aligned
 
 if TYPE_CHECKING:
     from .records import Comparison, Contender, Row
 
-#: Numeric columns: n, seconds, rate and speed-up.
-_NUMBERS = (3, 4, 5, 6)
 #: The least distance of two names at the ends of lines, in heights of the picture.
 _APART = 0.035
 #: Quantities to draw, and axis labels.
 QUANTITIES = {"seconds": "seconds", "rate": "pairs a second", "pairs_per_joule": "pairs per joule"}
-
-
-def table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    columns = {heading: [cell(row) for row in comparison.rows] for heading, cell in _COLUMNS.items()}
-    shown = {heading: cells for heading, cells in columns.items() if heading in _ALWAYS or any(cells)}
-    return list(shown), [[cell or "-" for cell in line] for line in zip(*shown.values(), strict=True)]
-
-
-def text(comparison: Comparison) -> str:
-    """The aligned table with title and notes."""
-    headings, cells = table(comparison)
-    lines = aligned([headings, *cells], (*_NUMBERS, *range(8, len(headings) - 1)))
-    title = f"closure over {comparison.semiring} in {comparison.dtype}"
-    return "\n".join([title, *lines, *comparison.notes()])
 
 
 def plot(comparison: Comparison, ax: Axes, quantity: str, *, save: str | Path | None, dpi: int) -> Axes:
@@ -61,7 +44,7 @@ def plot(comparison: Comparison, ax: Axes, quantity: str, *, save: str | Path | 
             ticks += [n] if n >= ticks[-1] * apart else []
         for panel in panels:
             panel.set_xticks(ticks, map(str, ticks))
-            panel.minorticks_off()
+            panel.set_xticks([], minor=True)
             panel.set_xlabel("vertices n")
             panel.grid(True, alpha=0.3)
         _name_lines(panels[-1])
@@ -124,7 +107,7 @@ def _phases(row: Row) -> str:
 
 
 #: Columns, the text of a row in each.
-_COLUMNS: dict[str, Callable[[Row], str]] = {
+COLUMNS: dict[str, Callable[[Row], str]] = {
     "schedule": lambda row: row.contender.schedule,
     "device": lambda row: row.contender.device,
     "with": lambda row: row.contender.label,
@@ -147,4 +130,4 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     "phases": _phases,
 }
 #: Columns shown even if no row has them.
-_ALWAYS = {"schedule", "device", "with", "n", "seconds", "G pairs/s", "speed-up", "same", "phases"}
+ALWAYS = {"schedule", "device", "with", "n", "seconds", "G pairs/s", "speed-up", "same", "phases"}

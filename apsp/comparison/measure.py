@@ -59,12 +59,6 @@ _KERNELS: dict[str, tuple[tuple[str, tuple[tuple[str, Any], ...], int | None], .
 }
 
 
-def _devices(devices: Sequence[str] | None) -> list[str]:
-    if devices is None:
-        devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
-    return [device_of(None, device) for device in devices]
-
-
 def contenders(
     schedules: Iterable[str] | None,
     devices: Sequence[str] | None,
@@ -74,13 +68,16 @@ def contenders(
     kernels: bool = False,
 ) -> list[Contender]:
     """All combinations, the serial reference first; or the teaching `kernels`."""
+    if devices is None:
+        devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
+    devices = [device_of(None, device) for device in devices]
     if kernels:
         if schedules or threads is not None or block is not None:
             raise ValueError(
                 "compare: kernels=True says which schedules, threads and blocks, got some of these as well. Leave them "
                 "out."
             )
-        return [Contender(name, d, options, b) for d in _devices(devices) for name, options, b in _KERNELS[d]]
+        return [Contender(name, d, options, b) for d in devices for name, options, b in _KERNELS[d]]
     names = [schedules] if isinstance(schedules, str) else list(schedules or FIRST)
     names = list(_schedules.names()) if "all" in names else names
     names.sort(key=lambda name: name != "iterative")
@@ -90,7 +87,7 @@ def contenders(
     blocks = _several(block, "block") if block is not None else [None]
     found: list[Contender] = []
     threaded = tuple(((("threads", count),), None) for count in counts)
-    for device in _devices(devices):
+    for device in devices:
         for name in names:
             own = blocks if _schedules.get(name).blocked else [None]
             variants = _GPU_VARIANTS.get(name, (((), None),)) if device == "cuda" else threaded

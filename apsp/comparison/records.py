@@ -157,10 +157,9 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison, Contender, Row
-        >>> c = Comparison("min_plus", "float32", (Row(Contender("iterative", "cpu"), 1000, seconds=1.0),))
-        >>> c.advice().startswith("Fastest: ")
-        True
+        >>> from apsp import compare
+        >>> compare([[0.0]], devices=["cpu"]).advice()[:8]
+        'Fastest:'
         """
         best: dict[int, str] = {}
         name = ""
@@ -180,9 +179,8 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison, Contender, Row
-        >>> c = Comparison("min_plus", "float32", (Row(Contender("iterative", "cpu"), 1000, seconds=1.0),))
-        >>> c.crossover()
+        >>> from apsp import compare
+        >>> compare([[0.0]], devices=["cpu"]).crossover()
         'GPU: none took part.'
         """
         if all(row.contender.device != "cuda" for row in self.rows):
@@ -207,22 +205,21 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison, Contender, Row
-        >>> c = Comparison("min_plus", "float32", (Row(Contender("iterative", "cpu"), 1000, seconds=1.0),))
-        >>> headings, cells = c.table()
-        >>> len(cells)
+        >>> from apsp import compare
+        >>> len(compare([[0.0]], devices=["cpu"], schedules="iterative", threads=1).table()[1])
         1
         """
-        return draw.table(self)
+        columns = {heading: [cell(row) for row in self.rows] for heading, cell in draw.COLUMNS.items()}
+        shown = {heading: cells for heading, cells in columns.items() if heading in draw.ALWAYS or any(cells)}
+        return list(shown), [[cell or "-" for cell in line] for line in zip(*shown.values(), strict=True)]
 
     def notes(self) -> list[str]:
         """The lines under the table: fits, schedules that are one at a size, crossover and advice.
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison, Contender, Row
-        >>> c = Comparison("min_plus", "float32", (Row(Contender("iterative", "cpu"), 1000, seconds=1.0),))
-        >>> c.notes()[0]
+        >>> from apsp import compare
+        >>> compare([[0.0]], devices=["cpu"], schedules="iterative").notes()[0]
         'GPU: none took part.'
         """
         lines = [f"{f.contender.name}: t = {f.constant:.3g} · n^{f.exponent:.2f} s" for f in self.fits()]
@@ -240,7 +237,10 @@ class Comparison:
         return f"<Comparison: {what}, {self.semiring} in {self.dtype}>"
 
     def __str__(self) -> str:
-        return draw.text(self)
+        headings, cells = self.table()
+        numbers = (*range(3, 7), *range(8, len(headings) - 1))
+        lines = notebook.aligned([headings, *cells], numbers)
+        return "\n".join([f"closure over {self.semiring} in {self.dtype}", *lines, *self.notes()])
 
     def _repr_html_(self) -> str:
         return notebook.table(repr(self), *self.table()) + notebook.lines("\n".join(self.notes()))
@@ -250,11 +250,9 @@ class Comparison:
 
         Examples
         --------
-        >>> from apsp.comparison import Comparison, Contender, Row
-        >>> c = Comparison("min_plus", "float32", (Row(Contender("iterative", "cpu"), 1000, seconds=1.0),))
-        >>> import json
-        >>> json.loads(c.to_json())["dtype"]
-        'float32'
+        >>> from apsp import compare
+        >>> '"dtype": "float64"' in compare([[0.0]], devices=["cpu"]).to_json()
+        True
         """
         more = ("rate", "fraction", "pairs_per_joule")
         rows = [{**asdict(row), "name": row.contender.name, **{x: getattr(row, x) for x in more}} for row in self.rows]

@@ -105,26 +105,18 @@ class Steps(Sequence[Step]):
     def _how(self) -> str:
         return f"{self.schedule}, blocks of {self.block}" if schedules.get(self.schedule).blocked else self.schedule
 
-    def _heading(self, k: int) -> str:
-        step = self.steps[k]
-        count = int(step.changed.sum())
-        entries = "1 entry changes" if count == 1 else f"{count or 'no'} entries change"
-        return f"M{k}: {step.title}" + (f"; {entries}" if k else "")
-
     def _text(self, k: int) -> str:
         """A matrix as text, with a star at each changed entry."""
-        step = self.steps[k]
+        step, count = self.steps[k], int(self.steps[k].changed.sum())
+        entries = "1 entry changes" if count == 1 else f"{count or 'no'} entries change"
+        heading = f"M{k}: {step.title}" + (f"; {entries}" if k else "")
         names = [str(label) for label in self.labels]
         shown = step.matrix.astype(np.int8) if step.matrix.dtype == bool else step.matrix
         lines = [["", *(f"{name} " for name in names)]]
-        for name, entries, changed in zip(names, shown, step.changed, strict=True):
-            cells = zip(entries, changed, strict=True)
+        for name, row, changed in zip(names, shown, step.changed, strict=True):
+            cells = zip(row, changed, strict=True)
             lines.append([name, *(output.text(x, self.semiring) + ("*" if new else " ") for x, new in cells)])
-        return "\n".join([self._heading(k), *aligned(lines, range(len(names) + 1))])
-
-    def _numbers(self, step: Step) -> np.ndarray:
-        """A matrix as floats, with inf for integer infinities."""
-        return output.numbers(step.matrix, self.semiring).astype(np.float64)
+        return "\n".join([heading, *aligned(lines, range(len(names) + 1))])
 
     def plot(self, *, save: str | Path | None = None, dpi: int = 150) -> Axes:
         """Draw all matrices as a strip: blocks written framed red, blocks read blue.
@@ -160,18 +152,18 @@ class Steps(Sequence[Step]):
 
             grid = GridSpec(down, across, first.figure)
             first.set_subplotspec(grid[0])
-            values = np.concatenate([self._numbers(step).ravel() for step in self.steps])
-            finite = values[np.isfinite(values)]
+            numbers = [output.numbers(step.matrix, self.semiring).astype(np.float64) for step in self.steps]
+            finite = np.concatenate([x[np.isfinite(x)] for x in numbers])
             least, most = (float(finite.min()), float(finite.max()) + 1e-9) if len(finite) else (0.0, 1.0)
-            for k in range(len(self)):
-                self._draw(first if k == 0 else first.figure.add_subplot(grid[k]), k, least, most)
+            for k, values in enumerate(numbers):
+                self._draw(first if k == 0 else first.figure.add_subplot(grid[k]), k, values, least, most)
         return first.figure
 
-    def _draw(self, axes: Axes, k: int, least: float, most: float) -> None:
+    def _draw(self, axes: Axes, k: int, values: np.ndarray, least: float, most: float) -> None:
         from matplotlib.patches import Rectangle
 
-        step, n, names = self.steps[k], len(self.labels), [str(label) for label in self.labels]
-        values = self._numbers(step)
+        step, n = self.steps[k], len(self.labels)
+        names = [str(label) if n <= _WRITTEN else "" for label in self.labels]
         # The light half of the colours, on which numbers are readable.
         axes.imshow(np.where(np.isfinite(values), values, np.nan), cmap="YlGnBu", vmin=least, vmax=2 * most - least)
         for blocks, color in ((step.read, "C0"), (step.written, "C3")):
@@ -186,8 +178,8 @@ class Steps(Sequence[Step]):
                 axes.text(j, i, number, ha="center", va="center", fontsize=7, fontweight=weight)
         else:
             axes.scatter(*step.changed.nonzero()[::-1], s=6, color="C3")
-        axes.set_xticks(range(n), names if n <= _WRITTEN else [""] * n, fontsize=7)
-        axes.set_yticks(range(n), names if n <= _WRITTEN else [""] * n, fontsize=7)
+        axes.set_xticks(range(n), names, fontsize=7)
+        axes.set_yticks(range(n), names, fontsize=7)
         axes.tick_params(length=0)
         axes.set_title(f"M{k}: {step.title}".replace(" ⊕ M", "\n⊕ M"), fontsize=8)
 
@@ -243,13 +235,11 @@ class _Recorder:
 
 
 def _named(block: Block | None, n: int) -> str:
-    """M, or M[rows, columns]."""
-    return "M" if block is None or block == (slice(0, n),) * 2 else f"M[{_text(block[0])}, {_text(block[1])}]"
-
-
-def _text(span: slice) -> str:
-    """An index range as in NumPy; a number for a single index."""
-    return f"{span.start}:{span.stop}" if span.stop - span.start > 1 else str(span.start)
+    """M, or M[rows, columns] as in NumPy, a single index by its number."""
+    if block is None or block == (slice(0, n),) * 2:
+        return "M"
+    rows, columns = (f"{x.start}:{x.stop}" if x.stop - x.start > 1 else str(x.start) for x in block)
+    return f"M[{rows}, {columns}]"
 
 
 def closure_and_steps(question: Question, steps: bool | str) -> tuple[Array, Steps]:

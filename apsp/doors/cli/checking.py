@@ -40,7 +40,9 @@ def check(file: str, table: str, sample: int | None, table_format: str | None, *
         try:
             found = checked(graph, table, rows=sample or "all", format=table_format, callback=meter.callback, **options)
         except (FormatError, ShapeError) as error:  # of the table, whose format has an option of its own
-            raise SemiringError(shell(str(error)).replace("--format", "--table-format")) from None
+            said, of_edges, _ = shell(str(error)).replace("--format", "--table-format").partition(" Say --columns")
+            way = " TABLE is rows of numbers, without names or with those of rows and columns." if of_edges else ""
+            raise SemiringError(said + way) from None
     text = one_line(f"right: {found}" if found else f"wrong: {found}")
     report(text, right=bool(found), check=str(found), pair=found.pair and list(map(str, found.pair)))
     if not found:

@@ -70,6 +70,7 @@ def compare(
 ) -> None:
     """Schedules on the graph in FILE, or on random graphs or cycles of several sizes: time, rate, speed-up."""
     from ... import comparison
+    from .machine import describe
 
     if file is None:
         refuse_given(READING, "random graphs are not read, so FILE must be given")
@@ -89,18 +90,16 @@ def compare(
     random = {name: options.pop(name) for name in ("density", "seed", "graph")}
     reading = {name: options.pop(name) for name in READING}
     with Meter("compare", quiet=quiet()) as meter:
+        options["callback"] = meter.callback or no_progress
         if file is not None:
-            A = graphs.read(file, reading).matrix(options["semiring"], dtype)
-            table = comparison.compare(A, callback=meter.callback or no_progress, **options)
+            table = comparison.compare(graphs.read(file, reading).matrix(options["semiring"], dtype), **options)
         else:
-            options |= random | {"dtype": dtype}
-            table = comparison.compare_sizes(
-                sizes or _doubled(from_n, to_n), callback=meter.callback or no_progress, **options
-            )
+            table = comparison.compare_sizes(sizes or _doubled(from_n, to_n), dtype=dtype, **random, **options)
     if json_file is not None:
+        made: Fields = {"machine": dict(describe()), "date": datetime.now(UTC).isoformat(timespec="seconds")}
+        made |= {"command": shlex.join(["apsp", *sys.argv[1:]]), "seed": None if file else random["seed"]}
         with writing(json_file) as output:
-            document = _provenance(None if file else random["seed"]) | json.loads(table.to_json())
-            output.write(f"{json.dumps(document, indent=1)}\n".encode())
+            output.write(f"{json.dumps(made | json.loads(table.to_json()), indent=1)}\n".encode())
     if plot is not None:
         table.plot(save=plot)
     headings, cells = table.table()
@@ -121,11 +120,3 @@ def _doubled(from_n: int | None, to_n: int | None) -> list[int]:
     while found[-1] * 2 < high:
         found.append(found[-1] * 2)
     return [*found, high] if found[-1] < high else found
-
-
-def _provenance(seed: int | None) -> Fields:
-    """Provenance of a measurement: machine, versions, date, command, seed."""
-    from .machine import describe
-
-    date, command = datetime.now(UTC).isoformat(timespec="seconds"), shlex.join(["apsp", *sys.argv[1:]])
-    return {"machine": dict(describe()), "date": date, "command": command, "seed": seed}

@@ -187,8 +187,8 @@ def _compile(text: str, path: Path, program: Path, macros: str) -> str:
             )
         return f"it does not compile\n{done.stderr.strip()}"
     runtime = [_object(name, common, program.with_name(f"{name}.o")) for name in ("emulated", "counted")]
-    done = subprocess.run(
-        [cxx, "-no-pie", made, *runtime, "-o", program], encoding="utf-8", errors="replace", capture_output=True
+    done = subprocess.run(  # what begins first comes first
+        [cxx, "-no-pie", *runtime, made, "-o", program], encoding="utf-8", errors="replace", capture_output=True
     )
     return f"it does not link\n{done.stderr.strip()}" if done.returncode else ""
 
@@ -220,10 +220,9 @@ def _lines(program: Path, found: dict[str, Any], path: Path) -> dict[int, int | 
     said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout
     lines: dict[int, int | None] = {}
     for part in re.split(r"^(?=0x)", said, flags=re.MULTILINE)[1:]:
-        address, *places = part.split("\n")
-        own = [place for place in places if Path(place.rpartition(":")[0]).name == path.name]
-        number = re.match(r"\d+", own[0].rpartition(":")[2]) if own else None
-        lines[int(address, 16) + 1] = int(number[0]) if number else None
+        address, _, places = part.partition("\n")
+        own = re.search(rf"(?:^|/){re.escape(path.name)}:(\d+)", places, re.MULTILINE)
+        lines[int(address, 16) + 1] = int(own[1]) if own else None
     return lines
 
 
@@ -262,20 +261,21 @@ def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[
     """The kernels with the registers that NVRTC gives them."""
     from ..cuda.compile import compile
 
+    report, unknown = {}, "not known of templates"
     try:
         report = compile(text, ARCH, name=name).resources
     except DeviceError:
-        return tuple(replace(kernel, registers="NVRTC is not installed") for kernel in kernels)
+        unknown = "NVRTC is not installed"
     except AlgebraError as error:
         why = re.search(r"\((\d+)\): error: (.*)", str(error))
         told = f"line {why[1]}: {why[2]}" if why else came(str(error))
         told = "cooperative groups are in headers of CUDA's" if "cooperative_groups" in text else told
-        return tuple(replace(kernel, registers=f"NVRTC refuses it: {told}") for kernel in kernels)
+        unknown = f"NVRTC refuses it: {told}"
 
     # Names in the report are those of the linker: with the name's length before it, or plain by extern "C".
     def registers(kernel: str) -> int | str:
         plain = kernel.partition("<")[0].rpartition("::")[2].strip()
         own = [r.registers for entry, r in report.items() if f"{len(plain)}{plain}" in entry or entry == kernel]
-        return max(own, default="not known of templates")
+        return max(own, default=unknown)
 
     return tuple(replace(k, registers=registers(k.name)) for k in kernels)

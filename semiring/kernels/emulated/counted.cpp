@@ -14,11 +14,12 @@
 #include <string>
 #include <unordered_map>
 
-#define PC reinterpret_cast<std::size_t>(__builtin_return_address(0))
-extern "C" char __executable_start, _end, __attribute__((weak)) __data_start, __start_device_variables, __stop_device_variables;
+extern "C" char __executable_start, _end, __attribute__((weak)) __data_start, __start_own_variables, __stop_own_variables;
+extern "C" char __attribute__((weak)) __start_device_variables, __attribute__((weak)) __stop_device_variables;
 extern "C" char __attribute__((weak)) __start_managed_variables, __attribute__((weak)) __stop_managed_variables;
-namespace emulated {
 constexpr unsigned GAP = 128, STATIC = 48 << 10, DYNAMIC = 227 << 10;
+extern "C" alignas(GAP) unsigned char shared_memory[DYNAMIC + GAP + 2 * STATIC] = {};
+namespace emulated {
 constexpr std::size_t MOST = 1 << 18;  // accesses of a thread between two barriers that are counted
 enum Space { GLOBAL, SHARED };
 // An instruction of the program that reads or writes, and what all warps together asked by it.
@@ -73,7 +74,7 @@ static std::vector<unsigned long long> met;  // when the threads of a warp met l
 static std::array<int, 4096> offsets;        // of shared variables
 static unsigned long long now = 2, launched, began, passed_at;
 static unsigned first_thread;  // of the block, in the launch
-static std::size_t dynamic_size, last_pc, waiting_pc[1024];
+static std::size_t dynamic_size, last_pc;
 static char* stack_memory;
 static std::size_t stack_size;
 static int kernel_number = -1;  // −1: the host runs
@@ -87,44 +88,42 @@ template <class... P> std::string text(const char* format, P... given) {
     std::snprintf(made, sizeof made, format, given...);
     return made;
 }
-static std::string triple(uint3 x) { return text("(%u, %u, %u)", x.x, x.y, x.z); }
-static std::string triple(dim3 x) { return triple(uint3{x.x, x.y, x.z}); }
-static uint3 thread(unsigned t) { return {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y}; }
+template <class X> std::string triple(X x) { return text("(%u, %u, %u)", x.x, x.y, x.z); }
 static std::string in_block() { return text("kernel %s, block %s", kernels[kernel_number].name.c_str(), triple(blockIdx).c_str()); }
 static std::string here() { return in_block() + ", thread " + triple(threadIdx); }
+static std::string where() { return kernel_number < 0 ? "in the host's part" : "in " + here(); }
 
+// What `one` makes of each, as a list of JSON, but for empty texts.
+template <class All, class F> std::string listed(const All& all, F one) {
+    std::string found;
+    for (const auto& it : all)
+        if (const std::string made = one(it); !made.empty()) found += (found.empty() ? "" : ", ") + made;
+    return "[" + found + "]";
+}
 // The report, as JSON; addresses of instructions become lines of the file elsewhere: `pc`, if it has none `other`.
 static void write_report(const char* fault, std::size_t pc, std::size_t other, const double* entries = nullptr, std::size_t count = 0) {
     std::FILE* to = std::fopen(report_file, "wb");
     if (!to) _exit(99);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    std::fprintf(to, "{\"fault\": \"%s\", \"dtype\": \"%s\", \"pc\": %zu, \"other\": %zu, \"seconds\": %g, \"hazards\": [", fault, numbers_of.c_str(), pc, other, took.count());
-    const char* comma = "";
-    for (const auto& [key, h] : hazards) {
-        std::fprintf(to, "%s{\"kind\": \"%s\", \"text\": \"%s\", \"pc\": %zu, \"other\": %zu, \"count\": %llu}", comma, key.first.c_str(), h.text.c_str(), h.pc, h.other, h.count);
-        comma = ", ";
-    }
-    std::fprintf(to, "], \"kernels\": [");
-    comma = "";
-    for (std::size_t k = 0; k < kernels.size(); ++k) {
-        const Kernel& it = kernels[k];
-        std::fprintf(to, "%s{\"name\": \"%s\", \"launches\": %llu, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %zu, \"blocks\": %llu, \"barriers\": %llu, \"uncounted\": %s, \"sites\": [", comma,
-                     it.name.c_str(), it.launches, it.grid.x, it.grid.y, it.grid.z, it.block.x, it.block.y, it.block.z, it.shared, it.blocks, it.barriers, it.uncounted ? "true" : "false");
-        comma = "";
-        for (const Site& s : sites)
-            if (s.kernel == int(k) && s.requests) {
-                std::fprintf(to, "%s{\"pc\": %zu, \"write\": %s, \"space\": \"%s\", \"requests\": %llu, \"lanes\": %llu, \"bytes\": %llu, \"sectors\": %llu, \"wavefronts\": %llu, \"least\": %llu}", comma, s.pc,
-                             s.write ? "true" : "false", s.space == GLOBAL ? "global" : "shared", s.requests, s.lanes, s.bytes, s.sectors, s.wavefronts, s.least);
-                comma = ", ";
-            }
-        std::fprintf(to, "]}");
-        comma = ", ";
-    }
-    std::fprintf(to, "]}\n");
+    const std::string told = listed(hazards, [](const auto& known) {
+        const Hazard& h = known.second;
+        return "{\"kind\": \"" + known.first.first + "\", \"text\": \"" + h.text + text("\", \"pc\": %zu, \"other\": %zu, \"count\": %llu}", h.pc, h.other, h.count);
+    });
+    const std::string counted = listed(kernels, [](const Kernel& it) {
+        const std::string sizes = text("\"launches\": %llu, \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %zu, ", it.launches, it.grid.x, it.grid.y, it.grid.z, it.block.x, it.block.y, it.block.z, it.shared);
+        const std::string totals = text("\"blocks\": %llu, \"barriers\": %llu, \"uncounted\": %s, ", it.blocks, it.barriers, it.uncounted ? "true" : "false");
+        return "{\"name\": \"" + it.name + "\", " + sizes + totals + "\"sites\": " + listed(sites, [&it](const Site& s) {
+            if (&kernels[s.kernel] != &it || !s.requests) return std::string();
+            return text("{\"pc\": %zu, \"write\": %s, \"space\": \"%s\", \"requests\": %llu, \"lanes\": %llu, \"bytes\": %llu, \"sectors\": %llu, \"wavefronts\": %llu, \"least\": %llu}", s.pc,
+                        s.write ? "true" : "false", s.space == GLOBAL ? "global" : "shared", s.requests, s.lanes, s.bytes, s.sectors, s.wavefronts, s.least);
+        }) + "}";
+    });
+    std::fprintf(to, "{\"fault\": \"%s\", \"dtype\": \"%s\", \"pc\": %zu, \"other\": %zu, \"seconds\": %g, \"hazards\": %s, \"kernels\": %s}\n", fault, numbers_of.c_str(), pc, other, took.count(), told.c_str(), counted.c_str());
     if (entries) std::fwrite(entries, sizeof(double), count, to);
     std::fclose(to);
 }
-[[noreturn]] static void fail(const std::string& fault, std::size_t pc, std::size_t other = 0) {
+[[noreturn]] static void fail(std::string fault, std::size_t pc, std::size_t other = 0) {
+    for (char& c : fault) c = c == '"' || c == '\\' ? '\'' : c;  // a text of JSON
     write_report(fault.c_str(), pc, other);
     std::fflush(stdout);
     _exit(3);
@@ -136,10 +135,6 @@ static void hazard(const char* kind, std::size_t pc, std::size_t other, const st
 }
 
 void computed_in(bool whole, int bytes) { numbers_of = (whole ? "int" : "float") + std::to_string(8 * bytes); }
-static char* pages(std::size_t size) {
-    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
-}
 void* allocate(std::size_t size, const char* name, std::size_t pc, bool managed) {
     const std::size_t page = sysconf(_SC_PAGESIZE), most = sysconf(_SC_PHYS_PAGES) / 4 * page;
     static std::size_t all = 0;
@@ -169,6 +164,12 @@ void written(const void* from, std::size_t size) {
     const std::size_t at = reinterpret_cast<std::size_t>(from);
     if (const auto* there = size ? device_at(at) : nullptr)
         for (Word *w = there->second.words + (at - there->first) / 4, *end = there->second.words + (at - there->first + size + 3) / 4; w < end; ++w) *w = {1};
+}
+// Variables of the device, as memory of it.
+static void hold(const char* name, char& first, char& end, bool managed) {
+    const std::size_t at = reinterpret_cast<std::size_t>(&first) / 4 * 4, size = reinterpret_cast<std::size_t>(&end) - at;
+    if (size) device[at] = {size, name, reinterpret_cast<Word*>(pages(size / 4 * sizeof(Word) + sizeof(Word))), managed};
+    written(&first, size);
 }
 // An end of a copy by the host: on the device if its kind says so, and within what was allocated there.
 static void reaches(const void* from, std::size_t size, int on_device, const char* name, std::size_t pc) {
@@ -227,9 +228,9 @@ static void ordered(std::size_t offset, int size, bool write, std::size_t pc, co
             continue;
         }
         if (unordered(t->written, t->writer)) {
-            hazard("race", pc, t->wrote, text("%s %s %s, which thread %s wrote, and no __syncthreads() lies between", here().c_str(), write ? "writes" : "reads", name, triple(thread(t->writer)).c_str()));
+            hazard("race", pc, t->wrote, text("%s %s %s, which thread %s wrote, and no __syncthreads() lies between", here().c_str(), write ? "writes" : "reads", name, triple(position(t->writer, blockDim)).c_str()));
         } else if (write && (t->reader == -2 ? t->read > since : unordered(t->read, t->reader))) {
-            hazard("race", pc, t->looked, text("%s writes %s, which %s read, and no __syncthreads() lies between", here().c_str(), name, t->reader < 0 ? "other threads" : ("thread " + triple(thread(t->reader))).c_str()));
+            hazard("race", pc, t->looked, text("%s writes %s, which %s read, and no __syncthreads() lies between", here().c_str(), name, t->reader < 0 ? "other threads" : ("thread " + triple(position(t->reader, blockDim))).c_str()));
         } else if (!write && t->written <= began) {
             hazard("unwritten", pc, 0, text("%s reads %s where no thread of the block has written yet", here().c_str(), name));
         }
@@ -261,17 +262,18 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
     if (at - reinterpret_cast<std::size_t>(stack_memory) < stack_size && kernel_number >= 0) return;
     const auto* some = device_at(at);
     const auto within = [at](const char& first, const char& end) { return at - reinterpret_cast<std::size_t>(&first) < std::size_t(&end - &first); };
-    const bool variable = within(__start_device_variables, __stop_device_variables), managed = within(__start_managed_variables, __stop_managed_variables);
+    const bool own = within(__start_own_variables, __stop_own_variables);
     if (kernel_number < 0) {  // the host, in memory of its own
         const char* does = write ? "writes" : "reads";
-        if (variable) fail(text("the host %s a variable of the device: copy it with cudaMemcpy%sSymbol", does, write ? "To" : "From"), pc);
+        if (own || within(__start_device_variables, __stop_device_variables)) fail(text("the host %s a variable of the device: copy it with cudaMemcpy%sSymbol", does, write ? "To" : "From"), pc);
         if (some && !some->second.managed) fail(text("the host %s memory of the device: copy it with cudaMemcpy, or do it in a kernel", does), pc);
         if (some && some->second.freed) fail(text("the host %s memory that cudaFree was given", does), pc);
-        if ((some || managed) && running) hazard("unwaited", pc, 0, text("the host %s %s while a kernel may run: cudaDeviceSynchronize() must come before", does, some ? some->second.name : "a managed variable"));
+        if (some && running) hazard("unwaited", pc, 0, text("the host %s %s while a kernel may run: cudaDeviceSynchronize() must come before", does, some->second.name));
         if (write && some) written(where, size);
         return;
     }
     last_pc = pc;
+    if (own && write) fail(here() + " writes what is constant for kernels: cudaMemcpyToSymbol sets it", pc);
     int space = GLOBAL;
     if (offset < touched.size()) {
         const Memory* memory = shared_at(offset, size);
@@ -280,7 +282,7 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
         space = SHARED;
     } else if (!some) {
         const char* variables_of_host = &__data_start ? &__data_start : &_end;  // constants and code lie before them
-        if (variable || managed || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(variables_of_host - &__executable_start)) return;
+        if (own || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(variables_of_host - &__executable_start)) return;
         if (at - reinterpret_cast<std::size_t>(variables_of_host) < std::size_t(&_end - variables_of_host))
             fail(text("%s %s a variable of the host: __device__ or __constant__ must stand before it", here().c_str(), write ? "writes" : "reads"), pc);
         std::string near;
@@ -364,18 +366,17 @@ void passed(long which) {
         ++kernels[kernel_number].barriers;
         passed_at = now++;
         for (std::size_t t = 1; t < block->fibers.size(); ++t)
-            if (waiting_pc[t] != waiting_pc[0] && waiting_pc[t] && waiting_pc[0]) {
-                hazard("divergent", waiting_pc[t], waiting_pc[0], text("%s: threads %s and %s wait at different __syncthreads()", in_block().c_str(), triple(thread(0)).c_str(), triple(thread(t)).c_str()));
+            if (block->fibers[t].at != block->fibers[0].at) {
+                hazard("divergent", block->fibers[t].at, block->fibers[0].at, text("%s: threads %s and %s wait at different __syncthreads()", in_block().c_str(), triple(position(0, blockDim)).c_str(), triple(position(t, blockDim)).c_str()));
                 break;
             }
-        std::fill(waiting_pc, waiting_pc + 1024, 0);
     } else {
         met[which % 1000] = now++;
     }
     leave();  // what follows is counted with the others'
 }
 void silent(unsigned lane) {
-    hazard("silent", PC, 0, text("%s reads lane %u, which has returned, is not there, or is not in the mask", here().c_str(), lane));
+    hazard("silent", mine().at, 0, text("%s reads lane %u, which has returned, is not there, or is not in the mask", here().c_str(), lane));
 }
 // Who has returned is not waited for, as on a card of today; older ones hang, or go on too early.
 bool stuck(Block& all) {
@@ -389,7 +390,7 @@ bool stuck(Block& all) {
             if (!f.done && f.waits == &barrier && f.generation == barrier.generation) ++waits, self = t;
         }
         if (gone + waits < lanes) continue;
-        if (gone) hazard("missed", waiting_pc[self], 0, text("%s: %u of the %u threads of a warp returned before a __syncwarp() or a shuffle at which %u wait", in_block().c_str(), gone, lanes, waits));
+        if (gone) hazard("missed", all.fibers[self].at, 0, text("%s: %u of the %u threads of a warp returned before a __syncwarp() or a shuffle at which %u wait", in_block().c_str(), gone, lanes, waits));
         next(barrier), met[warp] = now++;
         return true;
     }
@@ -398,25 +399,16 @@ bool stuck(Block& all) {
     for (std::size_t t = 0; t < all.fibers.size(); ++t) {
         const Fiber& f = all.fibers[t];
         if (f.done) ++returned, first = std::min(first, unsigned(t));
-        else if (f.waits == &barrier) ++waiting, self = t;
+        else self = t, waiting += f.waits == &barrier;
     }
     if (!waiting || returned + waiting < all.fibers.size())
-        fail(text("%s: threads of a warp wait for others that do not come: __syncwarp() or a shuffle that not all of its lanes reach", in_block().c_str()), last_pc);
-    hazard("missed", waiting_pc[self], 0, text("%s: %u of %zu threads, %s first, returned before a __syncthreads() at which %u wait", in_block().c_str(), returned, all.fibers.size(), triple(thread(first)).c_str(), waiting));
+        fail(text("%s: threads of a warp wait for others that do not come: __syncwarp() or a shuffle that not all of its lanes reach", in_block().c_str()), all.fibers[self].at);
+    hazard("missed", all.fibers[self].at, 0, text("%s: %u of %zu threads, %s first, returned before a __syncthreads() at which %u wait", in_block().c_str(), returned, all.fibers.size(), triple(position(first, blockDim)).c_str(), waiting));
     next(barrier);
     ++kernels[kernel_number].barriers, passed_at = now++;
-    std::fill(waiting_pc, waiting_pc + 1024, 0);
     return true;
 }
 void on_stacks(char* memory, std::size_t size) { stack_memory = memory, stack_size = size; }
-void synchronize() {
-    last_pc = waiting_pc[self] = PC;
-    meet(0, block->fibers.size());
-}
-void synchronize_lanes(unsigned lanes) {
-    last_pc = waiting_pc[self] = PC;
-    meet_lanes(lanes);
-}
 
 static std::size_t allowed = STATIC;  // bytes of dynamic shared memory that a launch may ask for
 void allow_shared(std::size_t size) { allowed = std::max(allowed, size); }
@@ -459,22 +451,21 @@ static void on_signal(int number, siginfo_t*, void* context) {
     at = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
 #endif
     at = at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(&_end - &__executable_start) ? at + 1 : 0;
-    const std::string where = kernel_number < 0 ? "in the host's part" : "in " + here();
-    fail(number == SIGALRM ? "the time is up, " + where : (number == SIGFPE ? "a division by zero, " : "a crash (a stack that is too large, or memory that is not the program's), ") + where, at, kernel_number < 0 ? 0 : last_pc);
+    fail(number == SIGALRM ? "the time is up, " + where() : (number == SIGFPE ? "a division by zero, " : "a crash (a stack that is too large, or memory that is not the program's), ") + where(), at, kernel_number < 0 ? 0 : last_pc);
 }
 }  // namespace emulated
 
-#define HOOKS(size)                                                                              \
-    void __tsan_read##size(void* at) { emulated::access(at, size, false, PC); }                 \
-    void __tsan_write##size(void* at) { emulated::access(at, size, true, PC); }                 \
-    void __tsan_unaligned_read##size(void* at) { emulated::access(at, size, false, PC); }       \
-    void __tsan_unaligned_write##size(void* at) { emulated::access(at, size, true, PC); }       \
-    void __tsan_volatile_read##size(void* at) { emulated::access(at, size, false, PC); }        \
-    void __tsan_volatile_write##size(void* at) { emulated::access(at, size, true, PC); }
+#define HOOK(kind, size)                                                                          \
+    void __tsan_##kind##read##size(void* at) { emulated::access(at, size, false, HERE); }        \
+    void __tsan_##kind##write##size(void* at) { emulated::access(at, size, true, HERE); }
+#define HOOKS(size) HOOK(, size) HOOK(unaligned_, size) HOOK(volatile_, size)
 static std::string index_of(std::size_t given) { return std::to_string(given >> 32 ? long(given) : long(int(given))); }
 extern "C" {
 HOOKS(1) HOOKS(2) HOOKS(4) HOOKS(8) HOOKS(16)
 void __tsan_init() {}
+[[noreturn]] void __assert_fail(const char* what, const char*, unsigned line, const char*) noexcept {
+    emulated::fail(emulated::text("line %u: an assertion fails, %s, ", line, what) + emulated::where(), 0);
+}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
@@ -482,8 +473,8 @@ void touch(const void* at, unsigned long size, bool write, std::size_t pc) {
     const int each = (reinterpret_cast<std::size_t>(at) | size) % 4 ? 1 : 4;
     for (unsigned long i = 0; i < size; i += each) emulated::access(static_cast<const char*>(at) + i, each, write, pc);
 }
-void __tsan_read_range(void* at, unsigned long size) { touch(at, size, false, PC); }
-void __tsan_write_range(void* at, unsigned long size) { touch(at, size, true, PC); }
+void __tsan_read_range(void* at, unsigned long size) { touch(at, size, false, HERE); }
+void __tsan_write_range(void* at, unsigned long size) { touch(at, size, true, HERE); }
 // Atomic accesses of the host, which has one thread here.
 #define ATOMICS(bits, V)                                                                          \
     V __tsan_atomic##bits##_load(const V* at, int) { return *at; }                                \
@@ -495,20 +486,20 @@ void __tsan_write_range(void* at, unsigned long size) { touch(at, size, true, PC
         return *at == *seen ? (*at = next, 1) : (*seen = *at, 0);                                 \
     }
 ATOMICS(8, unsigned char) ATOMICS(16, unsigned short) ATOMICS(32, unsigned) ATOMICS(64, unsigned long)
-void* counted_memcpy(void* to, const void* from, std::size_t size) { return touch(from, size, false, PC), touch(to, size, true, PC), std::memcpy(to, from, size); }
-void* counted_memmove(void* to, const void* from, std::size_t size) { return touch(from, size, false, PC), touch(to, size, true, PC), std::memmove(to, from, size); }
-void* counted_memset(void* to, int value, std::size_t size) { return touch(to, size, true, PC), std::memset(to, value, size); }
+void* counted_memcpy(void* to, const void* from, std::size_t size) { return touch(from, size, false, HERE), touch(to, size, true, HERE), std::memcpy(to, from, size); }
+void* counted_memmove(void* to, const void* from, std::size_t size) { return touch(from, size, false, HERE), touch(to, size, true, HERE), std::memmove(to, from, size); }
+void* counted_memset(void* to, int value, std::size_t size) { return touch(to, size, true, HERE), std::memset(to, value, size); }
 void __ubsan_handle_out_of_bounds(void*, std::size_t index) {
-    emulated::fail((emulated::kernel_number < 0 ? "the host" : emulated::here()) + " is out of the bounds of an array with index " + index_of(index), PC);
+    emulated::fail((emulated::kernel_number < 0 ? "the host" : emulated::here()) + " is out of the bounds of an array with index " + index_of(index), HERE);
 }
 void overflowed(std::size_t pc, const char* sign, std::size_t a, std::size_t b) {
     if (emulated::kernel_number >= 0) emulated::hazard("overflow", pc, 0, emulated::here() + " leaves the range of its integers: " + index_of(a) + sign + index_of(b) + " (∞ is INT_MAX: ask for it before adding)");
 }
-void __ubsan_handle_add_overflow(void*, std::size_t a, std::size_t b) { overflowed(PC, " + ", a, b); }
-void __ubsan_handle_sub_overflow(void*, std::size_t a, std::size_t b) { overflowed(PC, " - ", a, b); }
-void __ubsan_handle_mul_overflow(void*, std::size_t a, std::size_t b) { overflowed(PC, " * ", a, b); }
-void __ubsan_handle_divrem_overflow(void*, std::size_t a, std::size_t b) { if (b) overflowed(PC, " / ", a, b); }  // else a signal
-void __ubsan_handle_negate_overflow(void*, std::size_t a) { overflowed(PC, " - ", 0, a); }
+void __ubsan_handle_add_overflow(void*, std::size_t a, std::size_t b) { overflowed(HERE, " + ", a, b); }
+void __ubsan_handle_sub_overflow(void*, std::size_t a, std::size_t b) { overflowed(HERE, " - ", a, b); }
+void __ubsan_handle_mul_overflow(void*, std::size_t a, std::size_t b) { overflowed(HERE, " * ", a, b); }
+void __ubsan_handle_divrem_overflow(void*, std::size_t a, std::size_t b) { if (b) overflowed(HERE, " / ", a, b); }  // else a signal
+void __ubsan_handle_negate_overflow(void*, std::size_t a) { overflowed(HERE, " - ", 0, a); }
 }
 
 // program MATRIX N PITCH SECONDS REPORT
@@ -529,6 +520,8 @@ int main(int, char** given) {
         action.sa_sigaction = on_signal, action.sa_flags = SA_ONSTACK | SA_SIGINFO;
         sigaction(number, &action, nullptr);
     }
+    hold("a variable", __start_device_variables, __stop_device_variables, false);
+    hold("a managed variable", __start_managed_variables, __stop_managed_variables, true);
     alarm(std::max(1, std::atoi(given[4])));
     solve({entries.data(), n, pitch});
     write_report("", 0, 0, entries.data(), entries.size());

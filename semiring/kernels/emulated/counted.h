@@ -6,6 +6,7 @@
 #define __constant__
 #define __restrict__
 #include <cstddef>
+extern "C" unsigned char shared_memory[];
 namespace emulated {
 void access(const void* where, int size, bool write, std::size_t pc, bool atomic = false);
 }
@@ -31,35 +32,24 @@ void* memset(void*, int, std::size_t) noexcept __asm__("counted_memset");
 #define CUDART_INF INFINITY
 
 // Two or four numbers that are read and written by one instruction.
-#define OUTSIDE __attribute__((noinline)) UNCOUNTED
-#define HERE std::size_t(__builtin_return_address(0))
-#define WIDE2(name, V)                                                                                                \
-    struct alignas(2 * sizeof(V)) name {                                                                              \
-        V x, y;                                                                                                       \
-        name() = default;                                                                                             \
-        UNCOUNTED name(V x, V y) : x(x), y(y) {}                                                                      \
-        OUTSIDE name(const name& o) { emulated::access(&o, sizeof o, false, HERE), x = o.x, y = o.y; }                \
-        OUTSIDE name& operator=(const name& o) {                                                                      \
-            emulated::access(&o, sizeof o, false, HERE), emulated::access(this, sizeof o, true, HERE);                \
-            x = o.x, y = o.y;                                                                                         \
-            return *this;                                                                                             \
-        }                                                                                                             \
-    };                                                                                                                \
-    static name make_##name(V x, V y) { return {x, y}; }
-#define WIDE4(name, V)                                                                                                \
-    struct alignas(4 * sizeof(V)) name {                                                                              \
-        V x, y, z, w;                                                                                                 \
-        name() = default;                                                                                             \
-        UNCOUNTED name(V x, V y, V z, V w) : x(x), y(y), z(z), w(w) {}                                                \
-        OUTSIDE name(const name& o) { emulated::access(&o, sizeof o, false, HERE), x = o.x, y = o.y, z = o.z, w = o.w; }\
-        OUTSIDE name& operator=(const name& o) {                                                                      \
-            emulated::access(&o, sizeof o, false, HERE), emulated::access(this, sizeof o, true, HERE);                \
-            x = o.x, y = o.y, z = o.z, w = o.w;                                                                       \
-            return *this;                                                                                             \
-        }                                                                                                             \
-    };                                                                                                                \
-    static name make_##name(V x, V y, V z, V w) { return {x, y, z, w}; }
-WIDE2(int2, int) WIDE4(int4, int) WIDE2(float2, float) WIDE4(float4, float) WIDE2(double2, double) WIDE2(uint2, unsigned)
+namespace emulated {
+template <class Fields> struct alignas(sizeof(Fields)) Wide : Fields {
+    using V = decltype(Fields::x);
+    Wide() = default;
+    template <class... P> UNCOUNTED Wide(V x, V y, P... more) : Fields{x, y, V(more)...} {}
+    OUTSIDE Wide(const Wide& o) : Fields(o) { access(&o, sizeof o, false, HERE); }
+    OUTSIDE Wide& operator=(const Wide& o) {
+        access(&o, sizeof o, false, HERE), access(this, sizeof o, true, HERE);
+        return Fields::operator=(o), *this;
+    }
+};
+}  // namespace emulated
+#define WIDE(name, V, ...)                                                                                            \
+    struct fields_of_##name { V __VA_ARGS__; };                                                                       \
+    using name = emulated::Wide<fields_of_##name>;                                                                              \
+    template <class... P> name make_##name(P... fields) { return {V(fields)...}; }
+WIDE(int2, int, x, y) WIDE(uint2, unsigned, x, y) WIDE(float2, float, x, y) WIDE(double2, double, x, y)
+WIDE(int4, int, x, y, z, w) WIDE(float4, float, x, y, z, w)
 struct int3 { int x, y, z; };
 struct float3 { float x, y, z; };
 static int3 make_int3(int x, int y, int z) { return {x, y, z}; }
@@ -79,48 +69,36 @@ void copy(void* to, std::size_t apart, const void* from, std::size_t each, std::
 void fill(void* to, int value, std::size_t size, std::size_t pc);
 void move(void* to, const void* from, std::size_t size);
 void* variable(int number, std::size_t size, const char* name);
-template <class V> V* dynamic() { return reinterpret_cast<V*>(shared); }
 void allow_shared(std::size_t size);
-void synchronize();
-void synchronize_lanes(unsigned lanes = ~0u);
 void written(const void* at, std::size_t size);
 void computed_in(bool whole, int bytes);
 [[noreturn]] void refuse(const char* why);
 template <class V> V& variable(int number, const char* name) { return *static_cast<V*>(variable(number, sizeof(V), name)); }
 
+// kernel<<<grid, block, shared, stream>>>(…): each thread gets copies of what was given.
 struct Launch {
+    int line;
+    const char* name;
     dim3 grid, block;
     std::size_t shared;
-    int line;
-    const char* name;
+    Launch(int line, const char* name, dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t = nullptr)
+        : line(line), name(name), grid(grid), block(block), shared(shared) {}
     void run(void (*thread)(const void*), const void* given) const;
-};
-// kernel<<<grid, block, shared, stream>>>(…): each thread gets copies of what was given.
-template <class F> struct Launcher {
-    Launch launch;
-    F kernel;
-    template <class... P> void operator()(P... given) const {
-        const auto each = [this, given...]() UNCOUNTED { kernel(given...); };
-        launch.run([](const void* it) UNCOUNTED { (*static_cast<decltype(each)*>(it))(); }, &each);
+    template <class F> auto of(F kernel) const {
+        return [launch = *this, kernel](auto... given) {
+            const auto each = [=]() UNCOUNTED { kernel(given...); };
+            launch.run([](const void* it) UNCOUNTED { (*static_cast<decltype(each)*>(it))(); }, &each);
+        };
     }
 };
-struct Configured {
-    int line;
-    const char* name;
-    struct Sized {
-        Launch launch;
-        template <class F> Launcher<F> of(F kernel) const { return {launch, kernel}; }
-    };
-    Sized operator()(dim3 grid, dim3 block, std::size_t shared = 0, cudaStream_t = nullptr) const {
-        return {{grid, block, shared, line, name}};
-    }
-};
-}  // namespace emulated
-#define __syncthreads() emulated::synchronize()
-#define __syncwarp emulated::synchronize_lanes
-
 // On a card the host waits for kernels here, for all streams alike.
-static cudaError_t waited() { return emulated::wait_for_kernels(), cudaSuccess; }
+static cudaError_t waited() { return wait_for_kernels(), cudaSuccess; }
+template <class V> cudaError_t allocated(V** to, void* at) { return *to = static_cast<V*>(at), cudaSuccess; }
+}  // namespace emulated
+#define EMULATED_KERNEL(...) [=](auto... given) UNCOUNTED { __VA_ARGS__(given...); }
+#define EMULATED_SHARED(V, name) V (&name)[] = *reinterpret_cast<V (*)[]>(shared_memory)
+#define EMULATED_CLOSURE(closure) void emulated::solve(Given given) { close_by(closure, given); }
+
 struct cudaEvent {};
 using cudaEvent_t = cudaEvent;
 static cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
@@ -130,75 +108,60 @@ static cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) 
 static cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 static cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
 static cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaSuccess; }
-static cudaError_t cudaEventSynchronize(cudaEvent_t) { return waited(); }
+static cudaError_t cudaEventSynchronize(cudaEvent_t) { return emulated::waited(); }
 static cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 static cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 0, cudaSuccess; }  // no clock
 
-template <class V> OUTSIDE cudaError_t cudaMalloc(V** to, std::size_t size) {
-    *to = static_cast<V*>(emulated::allocate(size, "cudaMalloc", HERE));
-    return cudaSuccess;
-}
+template <class V> OUTSIDE cudaError_t cudaMalloc(V** to, std::size_t size) { return emulated::allocated(to, emulated::allocate(size, "cudaMalloc", HERE)); }
 template <class V> OUTSIDE cudaError_t cudaMallocAsync(V** to, std::size_t size, cudaStream_t) {
-    *to = static_cast<V*>(emulated::allocate(size, "cudaMallocAsync", HERE));
-    return cudaSuccess;
+    return emulated::allocated(to, emulated::allocate(size, "cudaMallocAsync", HERE));
 }
 template <class V> OUTSIDE cudaError_t cudaMallocPitch(V** to, std::size_t* pitch, std::size_t width, std::size_t height) {
     *pitch = (width + 511) / 512 * 512;
-    *to = static_cast<V*>(emulated::allocate(*pitch * height, "cudaMallocPitch", HERE));
-    return cudaSuccess;
+    return emulated::allocated(to, emulated::allocate(*pitch * height, "cudaMallocPitch", HERE));
 }
-static cudaError_t cudaFreeAsync(void* at, cudaStream_t) { return emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
 constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
-constexpr int cudaCpuDeviceId = -1;
 template <class V> OUTSIDE cudaError_t cudaMallocManaged(V** to, std::size_t size, unsigned = cudaMemAttachGlobal) {
-    *to = static_cast<V*>(emulated::allocate(size, "cudaMallocManaged", HERE, true));
-    return cudaSuccess;
-}
-static cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
-static cudaError_t cudaFree(void* at) { return waited(), emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
-OUTSIDE static cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
-    emulated::copy(to, size, from, size, size, 1, kind, HERE);
-    return waited();
-}
-OUTSIDE static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, cudaMemcpyKind kind) {
-    emulated::copy(to, apart, from, each, width, rows, kind, HERE);
-    return waited();
-}
-template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
-    return emulated::move(reinterpret_cast<char*>(&to) + offset, from, size), waited();
-}
-template <class S> cudaError_t cudaMemcpyFromSymbol(void* to, const S& from, std::size_t size, std::size_t offset = 0, cudaMemcpyKind = cudaMemcpyDeviceToHost) {
-    return emulated::move(to, reinterpret_cast<const char*>(&from) + offset, size), waited();
-}
-OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) {
-    emulated::copy(to, size, from, size, size, 1, kind, HERE);
-    return cudaSuccess;
+    return emulated::allocated(to, emulated::allocate(size, "cudaMallocManaged", HERE, true));
 }
 constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaStreamNonBlocking = 1;
-template <class V> cudaError_t cudaHostAlloc(V** to, std::size_t size, unsigned) {
-    *to = static_cast<V*>(std::malloc(size));
-    return cudaSuccess;
-}
+template <class V> cudaError_t cudaHostAlloc(V** to, std::size_t size, unsigned) { return emulated::allocated(to, std::malloc(size)); }
 template <class V> cudaError_t cudaMallocHost(V** to, std::size_t size) { return cudaHostAlloc(to, size, 0); }
 static cudaError_t cudaFreeHost(void* at) { return std::free(at), cudaSuccess; }
+static cudaError_t cudaFreeAsync(void* at, cudaStream_t) { return emulated::release(at) ? cudaSuccess : cudaErrorInvalidValue; }
+static cudaError_t cudaFree(void* at) { return emulated::waited(), cudaFreeAsync(at, nullptr); }
+constexpr int cudaCpuDeviceId = -1;
+static cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
+OUTSIDE static cudaError_t cudaMemcpy2D(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, cudaMemcpyKind kind) {
+    return emulated::copy(to, apart, from, each, width, rows, kind, HERE), emulated::waited();
+}
+OUTSIDE static cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind kind) {
+    return emulated::copy(to, size, from, size, size, 1, kind, HERE), emulated::waited();
+}
+OUTSIDE static cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+    return emulated::copy(to, size, from, size, size, 1, kind, HERE), cudaSuccess;
+}
+template <class S> cudaError_t cudaMemcpyToSymbol(S& to, const void* from, std::size_t size, std::size_t offset = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
+    return emulated::move(reinterpret_cast<char*>(&to) + offset, from, size), emulated::waited();
+}
+template <class S> cudaError_t cudaMemcpyFromSymbol(void* to, const S& from, std::size_t size, std::size_t offset = 0, cudaMemcpyKind = cudaMemcpyDeviceToHost) {
+    return emulated::move(to, reinterpret_cast<const char*>(&from) + offset, size), emulated::waited();
+}
+template <class S> cudaError_t cudaGetSymbolAddress(void** to, const S& of) { return *to = const_cast<S*>(&of), cudaSuccess; }
 static cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
 static cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 static cudaError_t cudaSetDevice(int device) { return device ? cudaErrorInvalidValue : cudaSuccess; }
-static cudaError_t cudaDeviceReset() { return waited(); }
+static cudaError_t cudaDeviceReset() { return emulated::waited(); }
 static cudaError_t cudaStreamCreate(cudaStream_t* made) { return *made = nullptr, cudaSuccess; }
 static cudaError_t cudaStreamCreateWithFlags(cudaStream_t* made, unsigned) { return cudaStreamCreate(made); }
-static cudaError_t cudaStreamSynchronize(cudaStream_t) { return waited(); }
+static cudaError_t cudaStreamSynchronize(cudaStream_t) { return emulated::waited(); }
 static cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-OUTSIDE static cudaError_t cudaMemset(void* to, int value, std::size_t size) {
-    emulated::fill(to, value, size, HERE);
-    return cudaSuccess;
-}
+OUTSIDE static cudaError_t cudaMemset(void* to, int value, std::size_t size) { return emulated::fill(to, value, size, HERE), cudaSuccess; }
 OUTSIDE static cudaError_t cudaMemsetAsync(void* to, int value, std::size_t size, cudaStream_t = nullptr) {
-    emulated::fill(to, value, size, HERE);
-    return cudaSuccess;
+    return emulated::fill(to, value, size, HERE), cudaSuccess;
 }
-static cudaError_t cudaDeviceSynchronize() { return waited(); }
-static cudaError_t cudaThreadSynchronize() { return waited(); }
+static cudaError_t cudaDeviceSynchronize() { return emulated::waited(); }
+static cudaError_t cudaThreadSynchronize() { return emulated::waited(); }
 static cudaError_t cudaGetLastError() { return cudaSuccess; }
 static cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 static const char* cudaGetErrorString(cudaError_t error) { return error ? "invalid value" : "no error"; }
@@ -262,3 +225,14 @@ template <class V> void close_by(void (*closure)(V*, int), Given given) {
 }
 void solve(Given given);
 }  // namespace emulated
+
+// Names that a program may have for things of its own.
+#ifndef COUNTING
+#undef OUTSIDE
+#undef HERE
+#undef IN_PLACE
+#undef WIDE
+#undef SHUFFLE
+#undef HALVES
+#undef ATOMIC
+#endif

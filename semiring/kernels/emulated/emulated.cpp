@@ -7,6 +7,7 @@
 #include <memory>
 
 extern char __attribute__((weak)) __start_shared_variables[], __stop_shared_variables[];
+extern "C" unsigned char __attribute__((weak)) shared_memory[];  // of the only block that runs
 #pragma GCC visibility push(hidden)
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -25,14 +26,6 @@ static __attribute__((noinline)) void go_on(Stack& stack) {
     if (std::exchange(stack.begun, true)) _longjmp(stack.here, 1);
     setcontext(&stack.context);
 }
-// What who counts is told: a barrier is passed; all threads of a block wait or have run; stacks lie there.
-// Whether a block in which all wait can go on.
-void __attribute__((weak)) passed(long) {}
-void __attribute__((weak)) paused(Block&) {}
-bool __attribute__((weak)) stuck(Block&) { return false; }
-void __attribute__((weak)) on_stacks(char*, std::size_t) {}
-// A lane is read that tells nothing.
-void __attribute__((weak)) silent(unsigned) {}
 void next(Barrier& barrier) {
     static long turns = 0;
     barrier.arrived = 0, barrier.generation = ++turns;
@@ -41,57 +34,20 @@ void open(Barrier& barrier, long which) {
     next(barrier);
     passed(which);
 }
-long meet(long which, int count) {
+long meet(long which, int count, std::size_t at) {
     Barrier& barrier = block->barriers[which];
+    mine().at = at;
     if (++barrier.arrived == count) return open(barrier, which), barrier.generation;
     mine().waits = &barrier, mine().generation = barrier.generation;
     leave();
     return barrier.generation;
 }
-void copy(void* to, const void* from, int size, int bytes) {
-    if (reinterpret_cast<std::size_t>(to) % size || reinterpret_cast<std::size_t>(from) % size) std::abort();
-    mine().open.push_back({to, from, size, bytes});
-}
-void commit() { mine().groups.push_back(std::exchange(mine().open, {})); }
-void wait(std::size_t left) {
-    auto& groups = mine().groups;
-    for (; groups.size() > left; groups.erase(groups.begin()))
-        for (const Copy& c : groups[0]) std::memset(c.to, 0, c.size), std::memcpy(c.to, c.from, c.bytes);
-}
-// Four 8 × 128-bit matrices, a row of 16 bytes at each thread's address.
-void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsigned from) {
-    const unsigned long long* at = tell(from).words;
-    const unsigned lane = self % 32;
-    unsigned* to[] = {&x0, &x1, &x2, &x3};
-    for (int i = 0; i < 4; ++i) std::memcpy(to[i], shared + unsigned(at[8 * i + lane / 4]) + 4 * (lane % 4), 4);
-}
-// c ← c + popcount(a ∧ b), 16 × 8 of them over 256 bits.
-void multiply_bits(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-    auto& all = block->fragments[self / 32];
-    const unsigned lane = self % 32, own[] = {a0, a1, a2, a3, b0, b1};
-    meet_lanes(~0u);
-    std::memcpy(all[lane], own, sizeof own);
-    meet_lanes(~0u);
-    int* to[] = {&c0, &c1, &c2, &c3};
-    for (int e = 0; e < 4; ++e)
-        for (unsigned q = 0; q < 4; ++q) {
-            const unsigned *a = all[lane / 4 * 4 + q], *b = all[(lane % 4 * 2 + e % 2) * 4 + q];
-            *to[e] += __builtin_popcount(a[e / 2] & b[4]) + __builtin_popcount(a[2 + e / 2] & b[5]);
-        }
-}
+void synchronize() { meet(0, block->fibers.size(), HERE); }
+void synchronize_lanes(unsigned lanes) { meet_lanes(lanes, HERE); }
 }  // namespace emulated
 
-int __syncthreads_or(int own) {
-    static std::map<emulated::Block*, int> any;  // by turns: set to 0 by the first that comes
-    __syncthreads();
-    any[emulated::block] = 0;
-    __syncthreads();
-    any[emulated::block] |= own != 0;
-    __syncthreads();
-    return any[emulated::block];
-}
 int __syncthreads_count(int own) {
-    static std::map<emulated::Block*, int> count;
+    static std::map<emulated::Block*, int> count;  // by turns: set to 0 by the first that comes
     __syncthreads();
     count[emulated::block] = 0;
     __syncthreads();
@@ -115,8 +71,9 @@ static void fiber() {
         mine().done = true;
     }
 }
-static char* pages(std::size_t size) {
-    return static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+char* pages(std::size_t size) {
+    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
 }
 
 // Shared memory ends where a page does, and nobody may touch the next one.
@@ -168,10 +125,9 @@ void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool b
     if (rooms.size() != count || rooms.empty() || rooms[0]->size != size) rooms.clear();
     for (unsigned b = 0; b < count; ++b) {
         Block& one = blocks[b];
-        const unsigned index = first + b;
-        one.index = {index % gridDim.x, index / gridDim.x % gridDim.y, index / gridDim.x / gridDim.y};
+        one.index = position(first + b, gridDim);
         if (rooms.size() == b) rooms.push_back(std::make_unique<Room>(size));
-        one.shared = rooms[b]->begin();
+        one.shared = shared_memory ? shared_memory : rooms[b]->begin();
         std::memset(one.shared, 0x7b, size);  // what nobody wrote is no number
         one.variables.assign(__stop_shared_variables - __start_shared_variables, 0x7b);
         one.fibers.resize(threads);
@@ -188,7 +144,7 @@ void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool b
                 if (f.done || (f.waits && f.waits->generation == f.generation)) continue;
                 f.waits = nullptr, f.turned = false;
                 enter(one), self = t;
-                threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y};
+                threadIdx = position(t, blockDim);
                 go_on(*f.stack);
                 (f.turned ? turned : some) = true;
                 left -= f.done;
@@ -200,12 +156,5 @@ void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool b
             std::fprintf(stderr, "all threads of block %u wait\n", first), std::abort();
         }
     }
-}
-void grid(dim3 sizes, dim3 threads, unsigned size, int backwards, int together, unsigned from) {
-    gridDim = sizes, blockDim = threads;
-    const unsigned all = sizes.x * sizes.y * sizes.z, each = threads.x * threads.y * threads.z;
-    if (together) run(0, all, each, size, backwards);
-    else
-        for (unsigned b = from; b < all; ++b) run(b, 1, each, size, backwards);
 }
 }  // namespace emulated

@@ -1,0 +1,95 @@
+// Instructions of a card that this library's kernels have in `asm`, launches by name, cooperative grids. Copies to shared
+// memory arrive when a thread waits for them, not before.
+#include "emulated.h"
+
+struct int2 { int x, y; };
+struct int4 { int x, y, z, w; };
+
+#pragma GCC visibility push(hidden)
+namespace emulated {
+// Nothing is counted.
+void passed(long) {}
+void paused(Block&) {}
+void on_stacks(char*, std::size_t) {}
+void silent(unsigned) {}
+bool stuck(Block&) { return false; }
+// What others may have changed since this thread looked last.
+template <class V> UNCOUNTED V look(const V* at) {
+    mine().turned = true;
+    leave();
+    return *at;
+}
+static void copy(void* to, const void* from, int size, int bytes) {
+    if (reinterpret_cast<std::size_t>(to) % size || reinterpret_cast<std::size_t>(from) % size) std::abort();
+    mine().open.push_back({to, from, size, bytes});
+}
+static void commit() { mine().groups.push_back(std::exchange(mine().open, {})); }
+static void wait(std::size_t left) {
+    auto& groups = mine().groups;
+    for (; groups.size() > left; groups.erase(groups.begin()))
+        for (const Copy& c : groups[0]) std::memset(c.to, 0, c.size), std::memcpy(c.to, c.from, c.bytes);
+}
+// Four 8 × 128-bit matrices, a row of 16 bytes at each thread's address.
+static void load_matrices(unsigned& x0, unsigned& x1, unsigned& x2, unsigned& x3, unsigned from) {
+    const unsigned long long* at = tell(from, ~0u, HERE).words;
+    const unsigned lane = self % 32;
+    unsigned* to[] = {&x0, &x1, &x2, &x3};
+    for (int i = 0; i < 4; ++i) std::memcpy(to[i], shared + unsigned(at[8 * i + lane / 4]) + 4 * (lane % 4), 4);
+}
+// c ← c + popcount(a ∧ b), 16 × 8 of them over 256 bits.
+static void multiply_bits(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+    static std::map<Block*, unsigned[32][32][6]> fragments;
+    auto& all = fragments[block][self / 32];
+    const unsigned lane = self % 32, own[] = {a0, a1, a2, a3, b0, b1};
+    meet_lanes(~0u, HERE);
+    std::memcpy(all[lane], own, sizeof own);
+    meet_lanes(~0u, HERE);
+    int* to[] = {&c0, &c1, &c2, &c3};
+    for (int e = 0; e < 4; ++e)
+        for (unsigned q = 0; q < 4; ++q) {
+            const unsigned *a = all[lane / 4 * 4 + q], *b = all[(lane % 4 * 2 + e % 2) * 4 + q];
+            *to[e] += __builtin_popcount(a[e / 2] & b[4]) + __builtin_popcount(a[2 + e / 2] & b[5]);
+        }
+}
+static unsigned pack_pair(int high, int low, unsigned rest) {
+    const auto two = [](int x) { return unsigned(x < -2 ? -2 : x > 1 ? 1 : x) & 3; };
+    return rest << 4 | two(high) << 2 | two(low);
+}
+// float16 and bfloat16, rounded to even.
+static float from_half(unsigned short x) {
+    const int exponent = x >> 10 & 31, fraction = x & 1023;
+    const float size = exponent == 31 ? (fraction ? NAN : INFINITY) : ldexpf(fraction + (exponent ? 1024 : 0), (exponent ? exponent : 1) - 25);
+    return x >> 15 ? -size : size;
+}
+static unsigned short to_half(float x) {
+    const unsigned sign = std::signbit(x) ? 0x8000 : 0;
+    if (x != x) return 0x7fff;
+    if (!(fabsf(x) < 65520)) return sign | 0x7c00;
+    const int exponent = x == 0 || ilogbf(x) < -14 ? -14 : ilogbf(x);
+    const int units = int(nearbyintf(ldexpf(fabsf(x), 10 - exponent)));  // 2048 carries into the exponent
+    return sign | (units < 1024 ? units : (exponent + 14 << 10) + units);
+}
+static unsigned short to_bfloat(float x) {
+    const unsigned now = bits<unsigned>(x);
+    return x != x ? 0x7fff : (now + 0x7fff + (now >> 16 & 1)) >> 16;
+}
+template <class... P, std::size_t... i> void call(void (*function)(P...), void** given, std::index_sequence<i...>) {
+    function(*static_cast<std::remove_const_t<P>*>(given[i])...);
+}
+template <class... P> void call(void (*function)(P...), void** given) { call(function, given, std::index_sequence_for<P...>{}); }
+static void grid(dim3 sizes, dim3 threads, unsigned size, int backwards, int together, unsigned from) {
+    gridDim = sizes, blockDim = threads;
+    const unsigned all = sizes.x * sizes.y * sizes.z, each = threads.x * threads.y * threads.z;
+    if (together) run(0, all, each, size, backwards);
+    else
+        for (unsigned b = from; b < all; ++b) run(b, 1, each, size, backwards);
+}
+}  // namespace emulated
+#pragma GCC visibility pop
+#define LAUNCH(name)                                                                                                         \
+    extern "C" void launch_##name(const unsigned* sizes, unsigned threads, unsigned shared, void** given, int backwards,    \
+                                  int together, unsigned from) {                                                             \
+        emulated::kernel = [](void** a) { emulated::call(name, a); };                                                        \
+        emulated::arguments = given;                                                                                         \
+        emulated::grid({sizes[0], sizes[1], sizes[2]}, threads, shared, backwards, together, from);                          \
+    }
