@@ -450,7 +450,7 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 87997,
+    "lines of the packages": 89192,
     "files of more than 500 lines": 0,
     "Any": 1412,
     "functions of more than 12 parameters": 6,
@@ -487,7 +487,7 @@ def figures() -> dict[str, int]:
 
 
 #: Suffixes of what is counted in lines.
-SOURCES = {".py", ".cu", ".cuh", ".inl", ".html"}
+SOURCES = {".py", ".cu", ".cuh", ".inl", ".h", ".cpp", ".html"}
 
 
 def test_nothing_grows_without_a_word():
