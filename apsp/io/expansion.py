@@ -246,4 +246,4 @@ def _weighed(weights: np.ndarray, made: Expansion, s: Semiring) -> np.ndarray:
         elif closed.any():
             costs = np.where(closed[made.edges], 0, costs)
     own = np.append(weights, dtypes.encode(s.one, weights.dtype)).take(made.edges, mode="wrap")  # −1 is the last
-    return own + costs if made.charged else own
+    return np.add(own, costs, out=own if own.dtype == costs.dtype else None) if made.charged else own
