@@ -67,6 +67,8 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         for dtype in ("int32", "float64"):
             yield f"the best paths, {dtype}", lambda dtype=dtype: ranked(dtype)
         yield "edges by name", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]), "A", "C")
+        turns = {("A", "B", "C"): 5}
+        yield "turns", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7)], turns=turns), "A", "C")
         yield "a long table of edges", table
         yield "a network that does not separate", network
         for dtype in ("float64", "int32"):

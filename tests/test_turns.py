@@ -7,6 +7,7 @@ import pickle
 import re
 import warnings
 from contextlib import nullcontext
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from semiring.host.errors import (
     ShapeError,
     VertexError,
 )
+from semiring.sparse import turning
 
 ROADS = [("A", "B", 1), ("B", "C", 1), ("B", "D", 1), ("D", "C", 3), ("C", "B", 1)]
 LEFT = {("A", "B", "C"): np.inf}
@@ -544,6 +546,69 @@ def test_only_vertices_whose_turns_differ_are_split():
     for cost, other, copies in ((0.1, 0.1, 1), (0.1, float(np.float32(0.1)), 2), (1e300, np.inf, 2), (0.0, -0.0, -1)):
         made = expand(g, turns_of({(1, 4, 3): cost, (5, 4, 3): other}, g), get("min_plus"))
         assert made.graph.n == 9 + copies + 1
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 0), (1, 3), (5, 30), (4, 900), (300, 900)])
+def test_arcs_are_found_by_their_ends(n, m):
+    rng = np.random.default_rng(n + m)
+    tails, heads = rng.integers(0, n, (2, m))
+    order = np.array(sorted(range(m), key=lambda e: (tails[e], heads[e], e)), np.int64)
+    starts = np.array([int((tails < v).sum()) for v in range(n + 1)])
+    asked = rng.integers(0, m, m and 50)
+    u, v = np.repeat(tails[asked], 2), np.repeat(heads[asked], 2)
+    first, count, lost = turning.find(starts, heads[order], u, v)
+    assert lost == len(u)
+    for k, (a, b) in enumerate(zip(u.tolist(), v.tolist(), strict=True)):
+        between = [e for e in range(m) if (tails[e], heads[e]) == (a, b)]
+        assert order[first[k] : first[k] + count[k]].tolist() == between
+    there = set(zip(tails.tolist(), heads.tolist(), strict=True))
+    for a, b in [(a, b) for a in range(n) for b in range(n) if (a, b) not in there][:9]:
+        assert turning.find(starts, heads[order], np.append(u, a), np.append(v, b))[2] == len(u)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 5000])
+def test_turns_that_come_twice_are_seen(size):
+    rng = np.random.default_rng(size)
+    for most in (int(size**0.5) + 1, 10**9):
+        pairs = rng.integers(0, most, (size, 2))
+        distinct = np.array(sorted(set(map(tuple, pairs.tolist()))), np.int64).reshape(-1, 2)
+        assert turning.once(distinct.ravel())
+        assert turning.once(pairs.ravel()) is (len(distinct) == size)
+        assert size == 0 or not turning.once(np.append(distinct, pairs[:1]))
+    ahead = rng.permutation(10**6)[:size]  # that share slots
+    assert turning.once(np.column_stack((np.zeros(size, np.int64), ahead)).ravel())
+
+
+@pytest.mark.parametrize("values", [(0.0, -0.0, 1, 2, np.inf), (-2, -1, 0, 3), (-0.1, 0.1, 7), (0.5, 0.5 + 2**-40)])
+@pytest.mark.parametrize("count", [1, 2])
+def test_equal_rows_are_numbered_by_what_tells_them_apart(values, count):
+    """Numbers are those of copies, by which files list distances: they must stay."""
+    rng = np.random.default_rng(len(values))
+    states = np.append(rng.integers(0, 9, 40), 300)
+    starts, width = np.append(0, states.cumsum()), np.repeat(np.append(rng.integers(0, 4, 40), 5), states)
+    begin = np.append(0, width.cumsum())
+    costs = [rng.choice(np.array(values, float), begin[-1]) for _ in range(count)]
+    exact = [(x.astype(np.float32) == x).all() for x in costs]
+    keys = [
+        [
+            (x < 0 and exact[c], -x if exact[c] and x < 0 else x)
+            for k in range(a, b)
+            for c in range(count)
+            for x in [costs[c][k]]
+        ]
+        for a, b in pairwise(begin.tolist())
+    ]
+    told = []
+    for r, key in enumerate(keys):
+        v = int(np.searchsorted(starts, r, "right")) - 1
+        others = [keys[q] for q in range(starts[v], starts[v + 1]) if q != r]
+        alone = [p for p in range(1, len(key) + 1) if all(other[:p] != key[:p] for other in others)]
+        told.append((min([*alone, len(key)]), v, key))
+    group, shown = turning.groups(starts, begin, *costs)
+    distinct = sorted(told, key=lambda x: x[:2] + tuple(x[2]))
+    distinct = [x for k, x in enumerate(distinct) if k == 0 or x != distinct[k - 1]]
+    assert group.tolist() == [distinct.index(x) for x in told]
+    assert shown.tolist() == [told.index(x) for x in distinct]
 
 
 def test_a_turn_is_one_of_all_parallel_edges():

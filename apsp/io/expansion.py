@@ -10,7 +10,6 @@ routing in road networks with turn costs").
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,8 @@ from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths
 from semiring.host.errors import AlgebraError, DomainError
 from semiring.host.types import Edges
+from semiring.sparse.order import inverse
+from semiring.sparse.turning import arranged, groups, joined
 
 from .graph import Graph
 from .labels import Labels
@@ -135,7 +136,8 @@ def arcs_of(graph: Graph) -> Edges:
     """Tails, heads and edges of all arcs: each edge, then, if undirected, all but loops backwards."""
     assert graph.rows is not None
     assert graph.cols is not None
-    rows, cols, every = graph.rows, graph.cols, np.arange(len(graph.rows))
+    rows, cols = (np.ascontiguousarray(ends, np.int64) for ends in (graph.rows, graph.cols))  # for kernels
+    every = np.arange(len(rows))
     if graph.directed:
         return rows, cols, every
     back = np.flatnonzero(rows != cols)
@@ -163,15 +165,17 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
     turning, inner = np.full(n, bool(turns.u_turns)), np.ones(len(turns.arcs), bool)
     inner[turns.starts[1:] - 1] = False
     turning[heads[turns.arcs[inner]]] = True
-    # One row a state: where walks begin, arcs, ways.
+    # One row a state, by vertex: where walks begin, arcs, ways.
     vertices, into = np.flatnonzero(turning), np.flatnonzero(turning[heads])
     last = np.concatenate((np.full(len(vertices), -1), into, np.array([way[-1] for way in ways], np.int64)))
     at = np.concatenate((vertices, heads[last[len(vertices) :]]))
+    (starts, by_vertex), states = arranged(at, n), np.append(into, np.arange(m, m + len(ways)))
     row_of = np.full(m + len(ways), -1)
-    row_of[np.concatenate((into, np.arange(m, m + len(ways))))] = np.arange(len(vertices), len(last))
+    row_of[states] = inverse(by_vertex)[len(vertices) :]
+    last, at = last[by_vertex], at[by_vertex]
     width = degree[at]
-    begin = np.cumsum(width) - width
-    after = begin - first[at]  # what an arc's place is in a row, beyond that among all
+    begin = np.append(0, width.cumsum())
+    after = begin[:-1] - first[at]  # what an arc's place is in a row, beyond that among all
     out = order[positions(first[at], width)]
     cost, then = np.zeros(len(out)), out.copy()
     if turns.u_turns:
@@ -184,41 +188,33 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
     cost[after[row_of[turns.arcs[pairs]]] + place[turns.arcs[pairs + 1]]] = turns.costs[counts == 2]
     number = {way: m + k for k, way in enumerate(ways)}
     for way, state in number.items():
-        row, base = (slice(begin[r], begin[r] + width[r]) for r in row_of[[state, way[-1]]])
+        row, base = (slice(begin[r], begin[r + 1]) for r in row_of[[state, way[-1]]])
         cost[row] = cost[base]
         if len(way) == 2:
             then[after[row_of[way[0]]] + place[way[1]]] = state
     for way, state in number.items():
-        for k in range(begin[row_of[state]], begin[row_of[state]] + width[row_of[state]]):
+        for k in range(begin[row_of[state]], begin[row_of[state] + 1]):
             ends = [(*way, int(out[k]))[-size:] for size in range(len(way) + 1, 1, -1)]
             cost[k] += sum(longer.get(end, 0.0) for end in ends)
             then[k] = next((number[end] for end in ends if end in number), then[k])
-    group = _equal_rows(at, begin, width, cost)
+    group, shown = groups(starts, begin, cost)
     while ways:  # states that follow must be of the same group, too (Moore 1956, of automata)
         follows = np.where(row_of[then] < 0, -1, group[row_of[then]])
-        finer = _equal_rows(at, begin, width, cost, follows.astype(float))
-        if finer.max() == group.max():
+        finer = groups(starts, begin, cost, follows.astype(float))
+        if len(finer[1]) == len(shown):
             break
-        group = finer
-    shown = np.empty(int(group.max(initial=-1)) + 1, np.int64)
-    shown[group[::-1]] = np.arange(len(group))[::-1]  # the first row of each group: where walks begin, that
-    copy, more = at[shown], shown >= len(vertices)
+        group, shown = finer
+    copy, more = at[shown], last[shown] >= 0
     origin = np.concatenate((np.arange(n), copy[more]))
     copy[more] = np.arange(n, len(origin))
-    entered = np.concatenate((heads, heads[last[len(last) - len(ways) :]]))
-    entered[row_of >= 0] = copy[group[row_of[row_of >= 0]]]
+    entered = np.append(heads, np.zeros(len(ways), np.int64))
+    entered[states] = copy[group[row_of[states]]]
     split = np.bincount(at[shown], minlength=n) > 1
     goal = np.arange(n)
     goal[split] = np.arange(len(origin), len(origin) + np.count_nonzero(split))
-    # Arcs out of vertices that stay, out of copies, and from copies to their goals.
-    plain, row = np.flatnonzero(~split[tails]), shown[split[at[shown]]]
-    turned, owner = positions(begin[row], width[row]), np.repeat(copy[group[row]], width[row])
-    if not (allowed := cost[turned] < np.inf).all():
-        turned, owner = turned[allowed], owner[allowed]
-    rows = np.concatenate((tails[plain], owner, copy[group[row]]))
-    cols = np.concatenate((entered[plain], entered[then[turned]], goal[at[row]]))
-    edges = np.concatenate((edges[plain], edges[out[turned]], np.full(len(row), -1)))
-    costs = np.concatenate((np.zeros(len(plain)), cost[turned], np.zeros(len(row))))
+    row = shown[split[at[shown]]]
+    owner, ends = copy[group[row]], goal[at[row]]
+    rows, cols, edges, costs = joined((tails, heads, edges), entered, split, row, owner, ends, begin, out, then, cost)
     charged = math.ceil(max(costs.max(initial=0), -costs.min(initial=0)))
     if charged < 2**53 and (costs == (exact := costs.astype(np.int64))).all():
         costs = exact
@@ -226,34 +222,6 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
     copies: Any = Copies(graph.labels, origin)
     made = Graph(len(origin), copies, rows=rows, cols=cols, name=graph.name)
     return Expansion(made, goal, origin, edges, costs, charged, turns).of(graph, s)
-
-
-def _equal_rows(at: np.ndarray, begin: np.ndarray, width: np.ndarray, *entries: np.ndarray) -> np.ndarray:
-    """Numbers of rows, the same for rows of a vertex with the same entries: told apart column by column."""
-    group, used, rows = at.copy(), int(at.max(initial=-1)) + 1, np.arange(len(at))
-    for k, x in itertools.product(range(int(width.max(initial=0))), map(_short, entries)):
-        rows = rows[width[rows] > k]
-        if x.dtype == np.uint32:
-            entry = group[rows] << 32 | x[begin[rows] + k]
-        else:  # lexsort takes seven times as long
-            entry = np.empty(len(rows), complex)
-            entry.real, entry.imag = group[rows], x[begin[rows] + k]
-        by = np.argsort(entry)
-        rows, entry = rows[by], entry[by]
-        fresh = entry[1:] != entry[:-1]
-        group[rows] = used + np.concatenate(([0], fresh.cumsum()))
-        used += len(rows)
-        rows = rows[~(np.append(fresh, True) & np.append(True, fresh))[: len(rows)]]  # that equal another so far
-    there = np.zeros(used, bool)
-    there[group] = True
-    return (there.cumsum() - 1)[group]
-
-
-def _short(x: np.ndarray) -> np.ndarray:
-    """Bits of the numbers in float32 if it holds all of them exactly, to be sorted as integers; else the numbers."""
-    with np.errstate(over="ignore"):
-        found = x.astype(np.float32) + np.float32(0)  # −0 is 0
-    return found.view(np.uint32) if (found == x).all() else x
 
 
 def _weighed(weights: np.ndarray, made: Expansion, s: Semiring) -> np.ndarray:
@@ -278,4 +246,4 @@ def _weighed(weights: np.ndarray, made: Expansion, s: Semiring) -> np.ndarray:
         elif closed.any():
             costs = np.where(closed[made.edges], 0, costs)
     own = np.append(weights, dtypes.encode(s.one, weights.dtype)).take(made.edges, mode="wrap")  # −1 is the last
-    return own + costs if made.charged else own
+    return np.add(own, costs, out=own if own.dtype == costs.dtype else None) if made.charged else own

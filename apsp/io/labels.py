@@ -199,7 +199,7 @@ class Labels(Sequence[Label]):
         exact = wanted.astype(np.int64, copy=False)  # NumPy compares uint64 with int64 as floats
         if isinstance(self._names, range):
             found = exact - self._names.start
-            missing = (found < 0) | (found >= len(self._names))
+            missing = found.view(np.uint64) >= len(self._names)  # a negative one, too
         else:
             assert self._sorted is not None
             values, order = self._sorted

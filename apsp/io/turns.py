@@ -26,6 +26,7 @@ import numpy as np
 from semiring.algebra.ranges import positions
 from semiring.host.errors import AmbiguityWarning, DomainError, ShapeError, VertexError
 from semiring.host.spelling import came
+from semiring.sparse import turning
 
 from ..road.log import warn
 from .expansion import Turns, arcs_of
@@ -170,14 +171,9 @@ class _Streets:
         self.n, self.labels, self.ways = graph.n, graph.labels, ways
         self.least = 3 if ways is None else 2
         self.tails, self.heads, edges = arcs_of(graph)
-        code = self.tails * self.n + self.heads
-        self.order = np.argsort(code, kind="stable")
-        self.code, self.left = code[self.order], Counter[str]()
-        begins = np.flatnonzero(np.diff(self.code, prepend=-1))
-        self.alike = np.zeros(len(code), np.int64)  # arcs with both ends, at the first of them
-        self.alike[begins] = np.diff(begins, append=len(code))
-        self.starts = np.searchsorted(self.code, np.arange(self.n + 1) * self.n)  # CSR by tail, of heads in order
-        self.ahead = np.append(self.heads[self.order], self.n)
+        self.order = np.argsort(self.tails * self.n + self.heads, kind="stable")
+        self.starts = np.append(0, np.bincount(self.tails, minlength=self.n).cumsum())  # CSR by tail, of heads in order
+        self.ahead, self.left = self.heads[self.order], Counter[str]()
         self.of_way: dict[str, list[int]] = defaultdict(list)
         self.only: dict[Walk, set[int]] = defaultdict(set)  # arcs that alone may follow
         listed = [] if ways is None else list(ways)  # of a Series, whatever its index
@@ -223,7 +219,7 @@ class _Streets:
                 pass  # lists; an unknown one is named below
             else:
                 row, arcs = self._chains(at)
-                if (np.diff(np.sort(arcs[:, 0] * len(self.tails) + arcs[:, 1])) > 0).all():  # each turn once
+                if turning.once(arcs.ravel()):
                     return Turns(arcs.ravel(), 2 * np.arange(len(arcs) + 1), cost[row], u_turns)
         walks: dict[Walk, float] = {}
         spared = columns.get("except", [""] * size)
@@ -261,15 +257,11 @@ class _Streets:
         """Arcs along vertices, a row each, at[0][k], at[1][k], …, of parallel ones each: k, and the arcs."""
         row, arcs = np.arange(len(at[0])), np.empty((len(at[0]), 0), np.int64)
         for u, v in pairwise(at):
-            first, stop = self.starts[u[row]], self.starts[u[row] + 1]
-            step = 1 << int((stop - first).max(initial=0)).bit_length()
-            while step := step >> 1:  # by halves of the arcs out of u: an eighth of the time of a search among all
-                after = first + step
-                first = np.where((after <= stop) & (self.ahead[np.minimum(after, stop) - 1] < v[row]), after, first)
-            if (lost := (first == stop) | (self.ahead[first] != v[row])).any():
-                raise self._missing([self.labels[int(x[row[lost.argmax()]])] for x in at])
-            if len(several := np.flatnonzero(self.alike[first] > 1)):
-                more = self.alike[first[several]] - 1
+            first, count, lost = turning.find(self.starts, self.ahead, u[row], v[row])
+            if lost < len(row):
+                raise self._missing([self.labels[int(x[row[lost]])] for x in at])
+            if len(several := np.flatnonzero(count > 1)):
+                more = count[several] - 1
                 again, others = np.repeat(several, more), positions(first[several] + 1, more)
                 row, arcs, first = (
                     np.concatenate(x) for x in ((row, row[again]), (arcs, arcs[again]), (first, others))

@@ -30,13 +30,14 @@ class Weighted:
     def longest(self) -> float:
         """Upper bound of a simple path's weight: the sum of the heaviest arc out of each vertex; exact for integers."""
         finite = self.weights != dtypes.zero(self.semiring, self.weights.dtype)
-        if dtypes.SCALARS[self.weights.dtype].integer:  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
-            sizes = np.abs(self.weights[finite].astype(np.int64)).view(np.uint64)
+        tails, weights = (x if finite.all() else x[finite] for x in (self.tails, self.weights))
+        if integer := dtypes.SCALARS[weights.dtype].integer:  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
+            sizes = np.abs(weights.astype(np.int64, copy=False)).view(np.uint64)
         else:
-            sizes = np.abs(self.weights[finite])
-        most = np.zeros(self.n, np.uint64 if sizes.dtype == np.uint64 else np.float64)
-        np.maximum.at(most, self.tails[finite], sizes)
-        return sum(most.tolist())
+            sizes = np.abs(weights)
+        most = np.zeros(self.n, np.uint64 if integer else np.float64)
+        np.maximum.at(most, tails, sizes)
+        return int(most.sum()) if integer and int(most.max(initial=0)) * self.n < 2**64 else sum(most.tolist())
 
     def farthest(self) -> tuple[float, int]:
         """Upper bound of all distances by two searches, and the vertex searched from; (∞, 0) if a length is negative.

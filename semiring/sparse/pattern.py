@@ -63,9 +63,10 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int, threads: int = 1) -
 
 def ends(tails: np.ndarray, heads: np.ndarray, n: int) -> np.ndarray | None:
     """Mask of the vertices that no walk passes through, without arcs in or out; None if they are few."""
-    out, into = np.zeros((2, n), bool)
-    out[tails], into[heads] = True, True
-    found = ~(out & into)
+    out, into = np.zeros((2, n + 2), np.uint32)
+    for side, count in (tails, out), (heads, into):
+        symbolic.tally(side.view(np.uint32), 0, n, count)
+    found = (out[2:] == 0) | (into[2:] == 0)
     return found if np.count_nonzero(found) > ENDS * n else None
 
 

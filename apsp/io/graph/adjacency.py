@@ -194,7 +194,7 @@ class Adjacency:
         """The sum over vertices of the heaviest out-edge (integer weights)."""
         assert self.weights is not None
         finite = present(self.weights)
-        (tails, heads), weights = (x[finite] for x in self.ends), self.weights[finite]
+        tails, heads, weights = (x if finite.all() else x[finite] for x in (*self.ends, self.weights))
         if not self.directed:
             tails, weights = np.concatenate((tails, heads)), np.tile(weights, 2)
         return int(Weighted(tails, tails, weights, self.n, catalog.get("min_plus")).longest)

@@ -12,11 +12,12 @@ from numba import njit
 
 from ..annotations import Array
 from ..compile import kernel
+from ..intrinsics import prefetch
 
 # Hot indices are unsigned: numba tests signed ones for negative values.
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-#: Vertices searched from per turn of a part.
-TURN = 32
+#: Vertices searched from per turn of a part, and how many before its turn the neighbours of one are prefetched.
+TURN, AHEAD = 32, np.uint64(8)
 
 #: Record of a column. `entries`: of it and the columns merged into it, on and below the diagonal, without fill by
 #: merging. `size`: of its subtree. `into`: column it was merged into. `head`, `after`: list of a supernode's columns.
@@ -73,6 +74,14 @@ def neighbours(
     return put
 
 
+@njit(inline="always")
+def _expect(start: Array, adjacency: Array, order: Array, k: np.uint64, end: np.uint64) -> None:
+    """Prefetch the neighbours of a vertex after the k-th, and where those of a later one begin."""
+    if k + AHEAD + AHEAD < end:
+        prefetch(adjacency.ctypes.data + adjacency.itemsize * np.int64(start[np.uint64(order[k + AHEAD])]))
+        prefetch(start.ctypes.data + start.itemsize * np.int64(order[k + AHEAD + AHEAD]))
+
+
 @kernel
 def grow(start: Array, adjacency: Array, edges: Array, order: Array, place: Array, done: Array, found: Array) -> None:
     """Partition all vertices into parts by breadth-first searches that take turns.
@@ -94,6 +103,7 @@ def grow(start: Array, adjacency: Array, edges: Array, order: Array, place: Arra
             turn = k + np.uint64(TURN)
             while k < end and k < turn and end < stop:
                 v = np.uint64(order[k])
+                _expect(start, adjacency, order, k, end)
                 k += _ONE
                 for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
                     u = adjacency[q]
@@ -122,6 +132,7 @@ def renumber(
     """Neighbours of the vertices at places low … high − 1, as places."""
     for k in range(np.uint64(low), np.uint64(high)):
         v, put = np.uint64(order[k]), np.uint64(begin[k])
+        _expect(start, adjacency, order, np.uint64(k), np.uint64(high))
         for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
             found[put] = place[adjacency[q]]
             put += _ONE
@@ -325,6 +336,7 @@ def rows(
     """
     for i in range(low, high):
         v = permutation[i]
+        _expect(start, adjacency, permutation, np.uint64(i), np.uint64(high))
         S[owner[i]].seen = i
         for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
             X = S[owner[min(np.uint32(i), position[adjacency[q]])]]  # its own supernode, unless the neighbour is lower
