@@ -17,7 +17,7 @@ from ..host import memory
 from ..host.arrays import in_kind_of, output_of, require_square, take_in, with_axes
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
-from ..host.spelling import Named, came
+from ..host.spelling import Named, came, refuse_texts
 from ..host.types import Algebra, Array, ArrayLike, Computing, DType, InKind, Masked, Product, Ties
 from ..kernels.backend import device_of, threads_of
 from ..sparse.csr.matrix import is_sparse
@@ -159,6 +159,7 @@ def matmul(
             return product
     if ties not in TIES:
         raise ties_error(ties, "matmul")
+    refuse_texts("matmul", accumulate=accumulate, complement=complement, witness=witness)
     if witness and (accumulate or mask is not None or is_sparse(A) or is_sparse(B)):
         raise ShapeError(
             "matmul: witness=True is of dense operands, without accumulate and mask, got others. Leave one of them out."

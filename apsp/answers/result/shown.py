@@ -11,7 +11,7 @@ import numpy as np
 from semiring.host.devices import host
 from semiring.host.errors import DTypeError, MemoryNeeded, ShapeError
 from semiring.host.escaping import one_line
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array, Axes, Drawn, DType, Frame, Label
 
 from ...io.display import frames, notebook, output
@@ -96,6 +96,7 @@ class Shown(Distances):
             for names, wanted in ((self.sources, rows), (self.targets, cols))
         )
         sources, targets = [self.sources[k] for k in i.tolist()], [self.targets[k] for k in j.tolist()]
+        refuse_texts("to_frame", long=long)
         if not long and not isinstance(of, list):
             return frames.wide(self.table(rows, cols, of=of), sources, targets, self.frames)
         named = {name or "distance": self.table(rows, cols, of=name) for name in (of if isinstance(of, list) else [of])}

@@ -16,7 +16,7 @@ from semiring.dense import linalg
 from semiring.dense.routes import lengths, product
 from semiring.host.devices import host, module, on_device
 from semiring.host.errors import DomainError
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array
 
 from ...generate import generator
@@ -87,6 +87,7 @@ def verify(
     trees: Trees, rows: int | str | None, *, paths: bool, seed: int, part: tuple[Engine, np.ndarray, np.ndarray] | None
 ) -> Verification:
     """Verify the table of all pairs; `part`, its rows and columns told, perhaps from a file, must be of that table."""
+    refuse_texts("verify", paths=paths)
     if paths:
         require_selection(trees.semiring, where="verify")
     n = trees.graph.n
@@ -131,8 +132,8 @@ def _wrong(trees: Trees, claim: str, compared: Comparison) -> Verification:
 
 def drawn(n: int, rows: int | str | None, seed: int, where: str) -> np.ndarray:
     """Sorted row positions: all, or a random sample of size `rows` (default `ROWS`)."""
-    if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
-        raise ValueError(f"{where}: rows must be an integer, or 'all', got {came(rows)}.")
+    if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 1):
+        raise ValueError(f"{where}: rows must be an integer from 1 on, or 'all', got {came(rows)}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))
     return np.sort(generator(seed, where).choice(n, count, replace=False)) if count < n else np.arange(n)
 
