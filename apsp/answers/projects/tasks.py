@@ -32,7 +32,7 @@ _COLUMNS = {
 #: Columns of ids, to which predecessors may refer beside a column of names.
 _IDS = ("id", "task id", "activity id")
 #: A predecessor with relation and lag, as in Microsoft Project: 3FS, "A SS+2", "3FF-1 day".
-_RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*))?", re.I)
+_RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*|%))?", re.I)
 #: A duration as text, "5 days?", and units by their first letters.
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\??")
 _UNITS = {"mo": "month", "ms": "ms", "mil": "ms", "w": "W", "d": "D", "h": "h", "m": "m", "s": "s"}
@@ -61,7 +61,7 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     separate = not isinstance(dependencies, tuple) or bool(dependencies)
     names, times, predecessors, ids = _columns(durations, separate)
     numbers, kind, unit = _numbers(names, times)
-    found = _Tasks(Labels(names), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
+    found = _Tasks(Labels(names, "critical_path"), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
     if predecessors is not None:
         heads, cells = list(range(len(names))), predecessors
     elif isinstance(dependencies, Mapping) and not callable(getattr(dependencies, "data", None)):  # but G.edges
@@ -261,8 +261,8 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     kind: Callable[[Scalar], Duration] = identity
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         (times, kind), unit = _nanoseconds(names, times), "ns"
-    elif times and all(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
-        times, unit = _of_texts(times)
+    elif any(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
+        times, unit = _of_texts(names, times)
     for task, time, shown in zip(names, times, given, strict=True):
         numeric = hasattr(time, "__float__") and getattr(time, "dtype", np.dtype(float)).kind in "iuf"
         if isinstance(time, bool) or not numeric:
@@ -280,9 +280,25 @@ def _unit(text: str) -> str | None:
     return next((unit for first, unit in _UNITS.items() if text.lower().startswith(first)), None)
 
 
-def _of_texts(times: list[str]) -> tuple[list[Scalar], str]:
+def alike(times: list[Scalar]) -> list[Scalar]:
+    """Numbers of one type: integers, or those of another type that are among them; of several, floats."""
+    found = [time.item() if hasattr(time, "item") else time for time in times]
+    kinds = {*map(type, found)} - {int}
+    kind = float if len(kinds) > 1 else next(iter(kinds), int)
+    return list(map(kind, found))
+
+
+def _of_texts(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], str]:
     """Durations such as "5 days" as numbers of their unit, which must be one: a week may be five days or seven."""
-    parts = [match.groups() for match in map(_DURATION.fullmatch, map(str.strip, times)) if match]
+    parts = []
+    for task, time in zip(names, times, strict=True):
+        match = _DURATION.fullmatch(time.strip()) if isinstance(time, str) else None
+        if match is None:
+            raise DTypeError(
+                f"critical_path: durations must all be as '5 days' if one is, got {came(time)} for {came(task)}. "
+                "Leave rows that are no tasks out."
+            )
+        parts.append(match.groups())
     found = [float(number) for number, _ in parts]
     units = [_unit(unit) or unit for _, unit in parts]
     several = {unit: time for unit, time, number in zip(units, times, found, strict=True) if number}
