@@ -61,7 +61,9 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     separate = not isinstance(dependencies, tuple) or bool(dependencies)
     names, times, predecessors, ids = _columns(durations, separate)
     numbers, kind, unit = _numbers(names, times)
-    found = _Tasks(Labels(names, "critical_path"), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))})
+    found = _Tasks(
+        Labels(names, "critical_path"), unit, {name: k for k, id in enumerate(ids or ()) for name in (id, str(id))}
+    )
     if predecessors is not None:
         heads, cells = list(range(len(names))), predecessors
     elif isinstance(dependencies, Mapping) and not callable(getattr(dependencies, "data", None)):  # but G.edges
