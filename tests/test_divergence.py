@@ -177,6 +177,25 @@ def test_random_matrices_agree_with_networkx(dtype, order, overwrite):
     assert 5 < diverged < 55
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("listed", [False, True], ids=["matrix", "edges"])
+def test_cycles_whose_sums_leave_float64(listed, seed):
+    rng = np.random.default_rng(seed)
+    n = 2 + seed % 4
+    ring = rng.permutation(n)
+    weights = rng.choice([-1.7e308, -1e308, 1e308, 1.5e308], n)
+    A = np.full((n, n), NONE)
+    A[ring, np.roll(ring, -1)] = weights
+    edges = [(int(i), int(j), float(A[i, j])) for i, j in zip(*np.nonzero(A < NONE), strict=True)]
+    found = negative_cycle(edges) if listed else negative_cycle(A, null_value=None)
+    exact = sum(map(Fraction, weights.tolist()))
+    assert (found is not None) == (exact < 0)
+    if exact < 0:
+        assert sorted(found) == list(range(n))
+        with pytest.raises(NegativeCycleError, match="no cycle may have a negative weight"):
+            closure(edges if listed else A, null_value=None)
+
+
 def test_integers_that_no_float_holds():
     big = 2**62
     A = np.full((3, 3), np.iinfo(np.int64).max)
