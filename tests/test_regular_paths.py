@@ -7,6 +7,7 @@ import re
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -182,27 +183,20 @@ def test_a_pattern_is_text(pattern):
         reachable([(0, 1, "a")], pattern)
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_table_of_three_columns(library):
-    frames = pytest.importorskip(library)
-    table = {"from": ["x", "y", "y"], "to": ["y", "z", "x"], "kind": ["a", "b", "b"]}
-    assert reachable(frames.DataFrame(table), "a b").descendants("x") == ["x", "z"]
-    with pytest.raises(ShapeError, match=r"\(u, v, label\), got \('x', 'y'\)"):
-        reachable(frames.DataFrame({"from": ["x"], "to": ["y"]}), "a")
-
-
 def test_what_is_no_labelled_graph_is_refused():
     with pytest.raises(ValueError, match=r"must be among knows.*Did you mean"):
         reachable([(0, 1, "knows")], "know")
     with pytest.raises(ShapeError, match="label"):
         reachable([(0, 1)], "a")
+    with pytest.raises(ShapeError, match="Pass a table's rows"):
+        reachable(pd.DataFrame({"from": ["x"], "to": ["y"], "label": ["a"]}), "a")
     with pytest.raises(ShapeError, match="label"):
         reachable(nx.path_graph(3), "a")
-    with pytest.raises(ShapeError, match=r"square and of one size, got \(2, 3\)"):
+    with pytest.raises(ShapeError, match=r"square and of one size, got \[\(2, 3\)\]"):
         reachable({"a": np.ones((2, 3))}, "a")
-    with pytest.raises(ShapeError, match=r"got \(2, 2\), \(3, 3\)\."):
+    with pytest.raises(ShapeError, match=r"got \[\(2, 2\), \(3, 3\)\]\."):
         reachable({"a": np.ones((2, 2)), "b": np.ones((3, 3))}, "a")
-    with pytest.raises(ShapeError, match=r"got none\."):
+    with pytest.raises(ShapeError, match=r"got \[\]\."):
         reachable({}, "a")
     r = reachable([(0, 1, "a")], "a")
     with pytest.raises(NoPathError, match="matches"):

@@ -47,11 +47,11 @@ class Lengths:
         return cls(1.0 if semiring.add.selects == "least" else -1.0, factors)
 
     @classmethod
-    def required(cls, semiring: Semiring) -> Lengths:
+    def required(cls, semiring: Semiring, where: str = "cycles") -> Lengths:
         """Lengths of a semiring; AlgebraError if it has none."""
         lengths = cls.of(semiring)
         if lengths is None:
-            raise AlgebraError(f"cycles: ⊕ must select and ⊗ add, or multiply numbers ≥ 0, got {semiring.name}.")
+            raise AlgebraError(f"{where}: ⊕ must select and ⊗ add, or multiply numbers ≥ 0, got {semiring.name}.")
         return lengths
 
     def of_entries(self, entries: Array, absent: Array) -> Array:
@@ -236,12 +236,10 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     base, rate = lengths.slack(A.dtype, allowed)
     relax, absent = load("semiring.kernels.cpu.routes.cycles").relax, dtypes.zero(semiring, A.dtype)
     cycle, potential = relax(A, absent, lengths.sign, lengths.logarithmic, base, rate)
-    if not cycle and A.dtype == np.float64 and not lengths.logarithmic:
-        down = headroom(dtypes.largest_finite(A), len(A))
-        if down < 1:  # sums may have left float64
-            cycle, potential = relax(A * down, absent, lengths.sign, False, base, rate)
-            with np.errstate(over="ignore"):
-                potential /= down
+    if not (cycle or lengths.logarithmic) and (down := headroom(dtypes.largest_finite(A), len(A))) < 1:
+        cycle, potential = relax(A * down, absent, lengths.sign, False, base, rate)  # sums may have left float64
+        with np.errstate(over="ignore"):
+            potential /= down
     first = cycle.index(min(cycle)) if cycle else 0
     return cycle[first:] + cycle[:first], potential
 

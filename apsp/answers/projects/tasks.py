@@ -91,13 +91,10 @@ def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], 
         rows = list(source)
     else:
         raise DTypeError(_wanted(f"got {type(source).__name__}"))
-    widths = {len(row) if isinstance(row, (tuple, list)) else 0 for row in rows}
-    if not widths <= ({2} if separate else {2, 3}):
-        odd = next(
-            row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in ((2,) if separate else (2, 3))
-        )
-        raise DTypeError(_wanted(f"got {came(odd)}" + (" with dependencies=" if separate else "")))
-    dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
+    widths = (2,) if separate else (2, 3)
+    if odd := [row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in widths]:
+        raise DTypeError(_wanted(f"got {came(odd[0])}" + (" with dependencies=" if separate else "")))
+    dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in map(len, rows) else None
     return [row[0] for row in rows], [row[1] for row in rows], dependencies, None
 
 
@@ -198,12 +195,10 @@ class _Tasks:
         if found is not None:
             return found, "FS", 0
         match = _RELATION.fullmatch(task) if isinstance(task, str) else None
-        if match is None and task not in self.labels:
+        if match is None:
             raise VertexError(
                 f"critical_path: every task must have a duration, got a dependency on {came(task)} without one."
             )
-        if match is None:
-            return self.labels.position(task), "FS", 0
         name, relation, sign, lag, unit = match.groups()
         return self.related(name.strip())[0], relation.upper(), self._lag(task, sign, lag, unit) if lag else 0
 

@@ -19,7 +19,6 @@ from semiring.host.memory import require
 from semiring.host.spelling import came, did_you_mean
 from semiring.host.types import Array, Input, Label, Matrix, Vertices
 
-from ...io.inputs.frames import columns_of, is_table
 from ...io.labels import Labels, look_up
 from ...road.engines.condensation import Condensation, adjacency, condense, reached
 from .patterns import Automaton, automaton
@@ -220,8 +219,8 @@ def reachable(
     Parameters
     ----------
     source : graph with labelled edges
-        Edges (u, v, label) as an iterable, or a table of three columns; a NetworkX graph with edge attribute `label`;
-        or {label: sparse matrix (n, n)}, whose stored entries other than False are edges between 0, …, n − 1.
+        Edges (u, v, label) as an iterable; a NetworkX graph with edge attribute `label`; or {label: sparse matrix
+        (n, n)}, whose stored entries other than False are edges between vertices 0, …, n − 1.
     pattern : str
         Concatenated labels (optionally with "/"), `|`, `*`, `+`, `?` and brackets; "." is any label, `^a` an edge a
         walked backwards. Quote labels that are no words. Labels compare as text.
@@ -314,12 +313,10 @@ def _labelled(source: Input, attribute: str) -> tuple[Labels, _Arcs]:
     if hasattr(source, "edges") and hasattr(source, "nodes"):
         directed, vertices = source.is_directed(), list(source.nodes)
         source = source.edges(data=attribute)
-    elif is_table(source):
-        source = zip(*columns_of(source).values(), strict=True)
     edges = [tuple(edge) for edge in source]
     if wrong := next((edge for edge in edges if len(edge) != 3 or edge[2] is None), None):
         raise ShapeError(
-            f"reachable: edges must be (u, v, label), got {came(wrong)}. Of a NetworkX graph say label='…'."
+            f"reachable: edges must be (u, v, label), got {came(wrong)}. Pass a table's rows; of NetworkX, label='…'."
         )
     names = list(dict.fromkeys([*vertices, *(x for u, v, _ in edges for x in (u, v))]))
     position = {name: k for k, name in enumerate(names)}
@@ -339,8 +336,7 @@ def _of_matrices(matrices: Mapping[Label, Matrix]) -> tuple[Labels, _Arcs]:
     }
     (shape, *others) = shapes or {()}
     if others or len(shape) != 2 or shape[0] != shape[1]:
-        found = ", ".join(sorted(map(str, shapes))) or "none"
-        raise ShapeError(f"reachable: all matrices must be square and of one size, got {found}.")
+        raise ShapeError(f"reachable: all matrices must be square and of one size, got {came(sorted(shapes))}.")
     parts: dict[str, list[tuple[Any, Any]]] = {}
     for name, A in matrices.items():
         coo = A.tocoo() if hasattr(A, "tocoo") else None
