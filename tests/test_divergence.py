@@ -21,7 +21,7 @@ from processes import holding_less_than
 from apsp import closure, negative_cycle
 from apsp.road import schedules
 from apsp.road.convergence.divergence import beaten
-from semiring import DivergenceError, DomainError, NegativeCycleError, Op, Semiring, Star, eliminate, get
+from semiring import AlgebraError, DivergenceError, DomainError, NegativeCycleError, Op, Semiring, Star, eliminate, get
 from semiring.dense.cycles import Lengths, search
 from semiring.kernels.backend import bind
 
@@ -175,6 +175,30 @@ def test_random_matrices_agree_with_networkx(dtype, order, overwrite):
             np.fill_diagonal(expected, 0)
             np.testing.assert_array_equal(closure(A, overwrite=overwrite), expected)
     assert 5 < diverged < 55
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("listed", [False, True], ids=["matrix", "edges"])
+def test_cycles_whose_sums_leave_float64(listed, seed):
+    rng = np.random.default_rng(seed)
+    n = 2 + seed % 4
+    ring = rng.permutation(n)
+    weights = rng.choice([-1.7e308, -1e308, 1e308, 1.5e308], n)
+    A = np.full((n, n), NONE)
+    A[ring, np.roll(ring, -1)] = weights
+    edges = [(int(i), int(j), float(A[i, j])) for i, j in zip(*np.nonzero(A < NONE), strict=True)]
+    found = negative_cycle(edges) if listed else negative_cycle(A, null_value=None)
+    exact = sum(map(Fraction, weights.tolist()))
+    assert (found is not None) == (exact < 0)
+    if exact < 0:
+        assert sorted(found) == list(range(n))
+        with pytest.raises(NegativeCycleError, match="no cycle may have a negative weight"):
+            closure(edges if listed else A, null_value=None)
+
+
+def test_a_semiring_without_lengths_is_refused_in_the_name_of_what_was_called():
+    with pytest.raises(AlgebraError, match=r"^negative_cycle: .* got max_min"):
+        negative_cycle([("a", "b", 1)], "max_min")
 
 
 def test_integers_that_no_float_holds():

@@ -66,6 +66,11 @@ class TestMatrices:
         np.testing.assert_array_equal(as_graph([[0, 1.5], [INF, 0]]).matrix(), [[0, 1.5], [INF, 0]])
         assert as_graph([]).n == 0
 
+    @pytest.mark.parametrize("empty", [[], (), {}, set()])
+    def test_no_edges_have_no_directions(self, empty):
+        graph = as_graph(empty, directed=False)
+        assert (graph.n, graph.directed) == (0, False)
+
     def test_dlpack(self):
         A = np.arange(9.0).reshape(3, 3)
         np.testing.assert_array_equal(as_graph(people.Exported(A)).matrix(), A)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -400,3 +402,36 @@ def test_a_last_milestone_is_on_the_path():
     tasks = [("x", 1, None), ("y", 1, "x"), ("z", 3, "y"), ("a", 5, None), ("done", 0, "a")]
     assert critical_path(tasks).path == ["a", "done"]
     assert critical_path([*tasks, ("GRASS", 1, None), ("end", 0, "GRASS, done")]).path == ["a", "done", "end"]
+
+
+@pytest.mark.parametrize(
+    ("durations", "expected"),
+    [
+        ({"a": Decimal("1.1"), "b": Decimal("2.2")}, Decimal("3.3")),
+        ({"a": Decimal("1.1"), "b": 2}, Decimal("3.1")),
+        ({"a": Decimal("1.5"), "b": 2.25}, 3.75),
+        ({"a": Fraction(1, 3), "b": Fraction(2, 3)}, Fraction(1)),
+        ({"a": np.uint64(2**60 + 1), "b": np.int64(1)}, 2**60 + 2),
+        ({"a": np.int8(100), "b": np.int8(100)}, 200),
+    ],
+)
+def test_numbers_become_alike_and_stay_exact(durations, expected):
+    c = critical_path(durations, [("a", "b")])
+    assert c.length == expected
+    assert {type(expected)} == {*map(type, [c.length, *c.earliest.values(), *c.durations.values()])}
+
+
+@pytest.mark.parametrize("number", [Decimal, Fraction])
+def test_a_lag_is_exact_beside_exact_durations(number):
+    c = critical_path([("a", number("1.5"), None), ("b", number(2), "a SS+0.1")])
+    assert (c.length, c.earliest["b"]) == (number("2.1"), number("0.1"))
+
+
+def test_the_odd_one_out_is_named():
+    rows = [("a", "1 day", None), ("", None, None), ("b", "2 days", "a")]
+    with pytest.raises(DTypeError, match=r"got None for ''\. Leave rows that are no tasks out"):
+        critical_path(rows)
+    with pytest.raises(DTypeError, match=r"a lag must be in the unit of the durations, got 'a FS\+50%'"):
+        critical_path([("a", "1 day", None), ("b", "2 days", "a FS+50%")])
+    with pytest.raises(VertexError, match="critical_path: labels must be distinct, got 'a' twice"):
+        critical_path([("a", 1, None), ("a", 2, None)])

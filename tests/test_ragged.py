@@ -80,6 +80,11 @@ def test_lists_are_padded():
         np.testing.assert_array_equal(hops(order), [around if x is ring else none for x in order])
 
 
+def test_graphs_may_come_one_by_one():
+    graphs = [nx.path_graph(3), nx.cycle_graph(4)]
+    np.testing.assert_array_equal(hops(iter(graphs)), hops(graphs))
+
+
 def test_two_rows_of_two_integers_are_one_graph_or_refused():
     three, both = np.array([[0, 1, 2], [1, 2, 0]]), np.array([[0, 1], [1, 0]])
     wanted = [[0, 1, -1], [1, 0, -1], [-1, -1, -1]]

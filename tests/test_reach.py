@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from damage import check_damaged
 
-from apsp import Graph, Reachability, shortest_paths, transitive_closure
+from apsp import Graph, Reachability, Result, shortest_paths, transitive_closure
 from apsp.doors.cli import main
 from apsp.road import schedules
 from apsp.road.engines import indexed, united
@@ -273,6 +273,17 @@ def test_parts_that_do_not_fit_one_another_are_a_format_error(tmp_path, wrong):
     np.savez(path, **parts)
     with pytest.raises(FormatError, match=r"t\.npz.*Reachability"):
         Reachability.load(path)
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.tiles"])
+def test_a_file_of_the_other_class_says_which(tmp_path, name):
+    transitive_closure([("a", "b")]).save(tmp_path / name)
+    with pytest.raises(FormatError, match=r"a Result .* Reachability\.load reads one of transitive_closure\."):
+        Result.load(tmp_path / name)
+    other = tmp_path / f"other{name}"
+    shortest_paths([("a", "b", 1)]).save(other)
+    with pytest.raises(FormatError, match=r"a Reachability .* Result\.load reads one of shortest_paths\."):
+        Reachability.load(other)
 
 
 def test_files_of_the_first_version_still_load(tmp_path):

@@ -7,10 +7,11 @@ import re
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from apsp import NoPathError, ShapeError, VertexError, reachable
+from apsp import DTypeError, NoPathError, ShapeError, VertexError, reachable
 from apsp.answers.reach.patterns import automaton
 from semiring.dense import acyclic
 
@@ -174,15 +175,29 @@ def test_what_is_no_pattern_is_refused(pattern, match):
         reachable([(0, 1, "a"), (0, 1, "b")], pattern)
 
 
+@pytest.mark.parametrize("pattern", [None, b"a", 7])
+def test_a_pattern_is_text(pattern):
+    with pytest.raises(
+        DTypeError, match=re.escape(f'the pattern must be a text such as "a (b|c)* d", got {pattern!r}.')
+    ):
+        reachable([(0, 1, "a")], pattern)
+
+
 def test_what_is_no_labelled_graph_is_refused():
     with pytest.raises(ValueError, match=r"must be among knows.*Did you mean"):
         reachable([(0, 1, "knows")], "know")
     with pytest.raises(ShapeError, match="label"):
         reachable([(0, 1)], "a")
+    with pytest.raises(ShapeError, match="Pass a table's rows"):
+        reachable(pd.DataFrame({"from": ["x"], "to": ["y"], "label": ["a"]}), "a")
     with pytest.raises(ShapeError, match="label"):
         reachable(nx.path_graph(3), "a")
-    with pytest.raises(ShapeError, match="square"):
+    with pytest.raises(ShapeError, match=r"square and of one size, got \[\(2, 3\)\]"):
         reachable({"a": np.ones((2, 3))}, "a")
+    with pytest.raises(ShapeError, match=r"got \[\(2, 2\), \(3, 3\)\]\."):
+        reachable({"a": np.ones((2, 2)), "b": np.ones((3, 3))}, "a")
+    with pytest.raises(ShapeError, match=r"got \[\]\."):
+        reachable({}, "a")
     r = reachable([(0, 1, "a")], "a")
     with pytest.raises(NoPathError, match="matches"):
         r.path(1, 0)

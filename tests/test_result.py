@@ -143,6 +143,15 @@ def test_a_distance_beyond_the_integers_is_no_missing_walk(edges, options):
     assert wide.distance("a", "c") == float(sum(w for _, _, w in edges[:2]))
 
 
+@pytest.mark.parametrize("options", [{}, {"turns": {("a", "b", "c"): 1}}, {"sources": ["a"]}])
+def test_no_path_within_a_limit_says_the_limit(options):
+    r = shortest_paths([("a", "b", 3), ("b", "c", 4)], limit=6, **options)
+    match = r"none within the limit of 6|got no walk between them within the limit of 6\."
+    for ask in (r.path, r.edges, lambda u, v: r.flows({(u, v): 1})):
+        with pytest.raises(NoPathError, match=match):
+            ask("a", "c")
+
+
 def test_large_weights_that_fit_are_answered():
     r = shortest_paths([("a", "b", 2**62), ("b", "c", 2**62 - 2), ("d", "a", 1 - 2**62)])
     assert r.distance("a", "c") == 2**63 - 2

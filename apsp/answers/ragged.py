@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, overload
 
@@ -46,8 +46,8 @@ def hops(graphs: Input, *, unreachable: int = -1, limit: int | None = None, path
     ----------
     graphs
         A bool array of shape (B, n, n) (NumPy, CuPy, PyTorch, …) of edges (b, i, j). A PyTorch Geometric batch. Or a
-        list of graphs, each as for `shortest_paths`, weights ignored; or of edge_index arrays only, integers of shape
-        (2, m) with n the largest number + 1. Shape (2, 2) is ambiguous and refused, except [[0, 1], [1, 0]].
+        list or iterator of graphs as for `shortest_paths`, unweighted; or of edge_index arrays only, integers (2, m)
+        with n the largest number + 1. Shape (2, 2) is ambiguous and refused, except [[0, 1], [1, 0]].
     unreachable : int
         The entry for no path and for padding: −1 as in DGL, 510 as in Graphormer.
     limit : int, optional
@@ -91,7 +91,7 @@ def hops(graphs: Input, *, unreachable: int = -1, limit: int | None = None, path
     for name, value, low in (("unreachable", unreachable, -(2**15)), ("limit", limit, 0), ("paths", paths, 1)):
         if value is not None and not (isinstance(value, (int, np.integer)) and low <= value < 2**15):
             raise DomainError(f"hops: {name} must be an integer from {low} to 32,767, got {came(value)}.")
-    kind, A, sizes = _adjacent(graphs, paths)
+    kind, A, sizes = _adjacent(list(graphs) if isinstance(graphs, Iterator) else graphs, paths)
     with on_device(A):
         xp, (count, n, _) = module(A), A.shape
         D = _closed(A, sizes, paths is not None)

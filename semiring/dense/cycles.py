@@ -47,11 +47,11 @@ class Lengths:
         return cls(1.0 if semiring.add.selects == "least" else -1.0, factors)
 
     @classmethod
-    def required(cls, semiring: Semiring) -> Lengths:
+    def required(cls, semiring: Semiring, where: str = "cycles") -> Lengths:
         """Lengths of a semiring; AlgebraError if it has none."""
         lengths = cls.of(semiring)
         if lengths is None:
-            raise AlgebraError(f"cycles: ⊕ must select and ⊗ add, or multiply numbers ≥ 0, got {semiring.name}.")
+            raise AlgebraError(f"{where}: ⊕ must select and ⊗ add, or multiply numbers ≥ 0, got {semiring.name}.")
         return lengths
 
     def of_entries(self, entries: Array, absent: Array) -> Array:
@@ -126,6 +126,8 @@ class Lengths:
             length = int(self.sign) * sum(edges.tolist())
             return float(length), length >= 0
         x = edges.astype(np.float64)
+        down = 1.0 if self.logarithmic else headroom(abs(x).max(), len(x))
+        x = x * down
         lengths = self.sign * (np.log(x) if self.logarithmic else x)
         length, twice = math.fsum(lengths), 2 * math.sqrt(len(x))
         base, rate = self.slack(edges.dtype, 1.0)
@@ -133,7 +135,7 @@ class Lengths:
             return length, length >= -(twice * base + rate * math.fsum(abs(lengths)))
         part = float(np.ptp(np.concatenate([[0.0], lengths.cumsum()])))
         exact = part * rate < _quantum(x)
-        return length, length >= -(0.0 if exact else twice * rate * part)
+        return length / down, length >= -(0.0 if exact else twice * rate * part)
 
 
 @dataclass(frozen=True)
@@ -154,8 +156,10 @@ class Tolerance:
             return length, length >= -self.most
         if rounding or self.lengths.logarithmic or dtypes.SCALARS[edges.dtype].integer:
             return length, rounding
-        part = float(np.ptp(np.concatenate([[0.0], edges.astype(np.float64).cumsum()])))
-        return length, length >= -2 * math.sqrt(len(edges)) * float(self._rounded(part, edges.dtype))
+        x = edges.astype(np.float64)
+        x *= self.lengths.sign * headroom(abs(x).max(), len(x))
+        part = float(np.ptp(np.concatenate([[0.0], x.cumsum()])))
+        return length, math.fsum(x) >= -2 * math.sqrt(len(edges)) * float(self._rounded(part, edges.dtype))
 
     def slack(self, length: Scalar, dtype: DType, n: int) -> Scalar:
         """Allowance to add to each length, repeatedly, until no cycle within tolerance is negative (n vertices)."""
@@ -175,6 +179,12 @@ def searchable(semiring: Semiring) -> bool:
     if semiring.add.selects is None or not (semiring.add.simd and semiring.mul.simd):
         return False
     return Lengths.of(semiring) is not None or {semiring.add.simd, semiring.mul.simd} == {"min", "max"}
+
+
+def headroom(largest: float, count: int) -> float:
+    """A power of 2, mostly 1, times which so many numbers up to `largest` have sums and differences in float64."""
+    fits = not np.finfo(float).max / (2 * count + 2) < largest < math.inf
+    return 1.0 if fits else 2.0 ** -(count.bit_length() + 1)
 
 
 def _quantum(x: np.ndarray) -> float:
@@ -224,8 +234,12 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
         cycle, potential = search(A.T, semiring, allowed)
         return cycle[:1] + cycle[:0:-1], -potential
     base, rate = lengths.slack(A.dtype, allowed)
-    relax = load("semiring.kernels.cpu.routes.cycles").relax
-    cycle, potential = relax(A, dtypes.zero(semiring, A.dtype), lengths.sign, lengths.logarithmic, base, rate)
+    relax, absent = load("semiring.kernels.cpu.routes.cycles").relax, dtypes.zero(semiring, A.dtype)
+    cycle, potential = relax(A, absent, lengths.sign, lengths.logarithmic, base, rate)
+    if not (cycle or lengths.logarithmic) and (down := headroom(dtypes.largest_finite(A), len(A))) < 1:
+        cycle, potential = relax(A * down, absent, lengths.sign, False, base, rate)  # sums may have left float64
+        with np.errstate(over="ignore"):
+            potential /= down
     first = cycle.index(min(cycle)) if cycle else 0
     return cycle[first:] + cycle[:first], potential
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algebra import dtypes
 from ..algebra.records import Semiring
-from ..dense.cycles import Lengths, Tolerance, cycle_error
+from ..dense.cycles import Lengths, Tolerance, cycle_error, headroom
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,10 @@ def search(tails: np.ndarray, heads: np.ndarray, length: np.ndarray, n: int) -> 
     >>> search(np.array([0, 1]), np.array([1, 2]), np.array([-3, 1]), 3)
     ([], array([ 0, -3, -2]))
     """
+    if length.dtype.kind == "f" and (down := headroom(float(abs(length).max(initial=0.0)), n)) < 1:
+        cycle, label = search(tails, heads, length * down, n)
+        with np.errstate(over="ignore"):
+            return cycle, label / down
     label, came = np.zeros(n, length.dtype), np.full(n, -1, np.int64)
     if not len(heads):
         return [], label

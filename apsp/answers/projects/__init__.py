@@ -17,7 +17,7 @@ from semiring.host.types import Axes, Drawn, Fields, Frame, Label, Scalar, Value
 from ...io.display import frames, notebook, output
 from ..ordering import topological
 from ..result import drawing
-from .tasks import Duration, Project, identity, project_of
+from .tasks import Duration, Project, alike, identity, project_of
 
 #: Maximum number of tasks printed.
 _SHOWN = 60
@@ -210,7 +210,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     """
     project = project_of(durations, dependencies)
     tasks = project.names
-    time = np.asarray(project.times if len(tasks) else np.zeros(0)).tolist()  # integers, or else floats
+    time = alike(project.times)
     tails, waits, first = _by_head(project, time)
     order: Sequence[int] = range(len(time))
     if not (project.heads > project.tails).all():  # tasks are not listed in order
@@ -257,7 +257,8 @@ def _by_head(project: Project, time: list[Scalar]) -> tuple[list[int], list[Scal
     waits = [time[u] for u in project.tails]
     for e, (relation, lag) in project.lags.items():
         u, v = project.tails[e], project.heads[e]
-        waits[e] = (relation[0] == "F") * time[u] - (relation[1] == "F") * time[v] + lag
+        more = lag if isinstance(time[u], (int, float)) else type(time[u])(str(lag))  # a Decimal, a Fraction
+        waits[e] = (relation[0] == "F") * time[u] - (relation[1] == "F") * time[v] + more
     order = np.argsort(project.heads, kind="stable")
     first = np.searchsorted(project.heads[order], np.arange(len(time) + 1))
     order = order.tolist()

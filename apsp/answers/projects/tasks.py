@@ -32,7 +32,7 @@ _COLUMNS = {
 #: Columns of ids, to which predecessors may refer beside a column of names.
 _IDS = ("id", "task id", "activity id")
 #: A predecessor with relation and lag, as in Microsoft Project: 3FS, "A SS+2", "3FF-1 day".
-_RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*))?", re.I)
+_RELATION = re.compile(r"(.*[0-9]|.*\S\s)\s*(FS|SS|FF|SF)\s*(?:([+-])\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*|%))?", re.I)
 #: A duration as text, "5 days?", and units by their first letters.
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\??")
 _UNITS = {"mo": "month", "ms": "ms", "mil": "ms", "w": "W", "d": "D", "h": "h", "m": "m", "s": "s"}
@@ -91,13 +91,10 @@ def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], 
         rows = list(source)
     else:
         raise DTypeError(_wanted(f"got {type(source).__name__}"))
-    widths = {len(row) if isinstance(row, (tuple, list)) else 0 for row in rows}
-    if not widths <= ({2} if separate else {2, 3}):
-        odd = next(
-            row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in ((2,) if separate else (2, 3))
-        )
-        raise DTypeError(_wanted(f"got {came(odd)}" + (" with dependencies=" if separate else "")))
-    dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
+    widths = (2,) if separate else (2, 3)
+    if odd := [row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in widths]:
+        raise DTypeError(_wanted(f"got {came(odd[0])}" + (" with dependencies=" if separate else "")))
+    dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in map(len, rows) else None
     return [row[0] for row in rows], [row[1] for row in rows], dependencies, None
 
 
@@ -198,12 +195,10 @@ class _Tasks:
         if found is not None:
             return found, "FS", 0
         match = _RELATION.fullmatch(task) if isinstance(task, str) else None
-        if match is None and task not in self.labels:
+        if match is None:
             raise VertexError(
                 f"critical_path: every task must have a duration, got a dependency on {came(task)} without one."
             )
-        if match is None:
-            return self.labels.position(task), "FS", 0
         name, relation, sign, lag, unit = match.groups()
         return self.related(name.strip())[0], relation.upper(), self._lag(task, sign, lag, unit) if lag else 0
 
@@ -263,8 +258,8 @@ def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], C
     kind: Callable[[Scalar], Duration] = identity
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         (times, kind), unit = _nanoseconds(names, times), "ns"
-    elif times and all(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
-        times, unit = _of_texts(times)
+    elif any(isinstance(time, str) and _DURATION.fullmatch(time.strip()) for time in times):
+        times, unit = _of_texts(names, times)
     for task, time, shown in zip(names, times, given, strict=True):
         numeric = hasattr(time, "__float__") and getattr(time, "dtype", np.dtype(float)).kind in "iuf"
         if isinstance(time, bool) or not numeric:
@@ -282,9 +277,25 @@ def _unit(text: str) -> str | None:
     return next((unit for first, unit in _UNITS.items() if text.lower().startswith(first)), None)
 
 
-def _of_texts(times: list[str]) -> tuple[list[Scalar], str]:
+def alike(times: list[Scalar]) -> list[Scalar]:
+    """Numbers of one type: integers, or those of another type that are among them; of several, floats."""
+    found = [time.item() if hasattr(time, "item") else time for time in times]
+    kinds = {*map(type, found)} - {int}
+    kind = float if len(kinds) > 1 else next(iter(kinds), int)
+    return list(map(kind, found))
+
+
+def _of_texts(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], str]:
     """Durations such as "5 days" as numbers of their unit, which must be one: a week may be five days or seven."""
-    parts = [match.groups() for match in map(_DURATION.fullmatch, map(str.strip, times)) if match]
+    parts = []
+    for task, time in zip(names, times, strict=True):
+        match = _DURATION.fullmatch(time.strip()) if isinstance(time, str) else None
+        if match is None:
+            raise DTypeError(
+                f"critical_path: durations must all be as '5 days' if one is, got {came(time)} for {came(task)}. "
+                "Leave rows that are no tasks out."
+            )
+        parts.append(match.groups())
     found = [float(number) for number, _ in parts]
     units = [_unit(unit) or unit for _, unit in parts]
     several = {unit: time for unit, time, number in zip(units, times, found, strict=True) if number}

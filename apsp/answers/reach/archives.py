@@ -79,7 +79,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Labels, Condensation, Closed, bo
         plan, seconds = plan_from_array(parts["plan"]), float(parts["seconds"])
         return labels, c, closed, bool(parts["reflexive"]), plan, seconds
     except (LookupError, ValueError, TypeError) as error:
-        raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {came(error)}.") from error
+        way = " Result.load reads one of shortest_paths." if "semiring" in parts else ""
+        raise FormatError(
+            path, None, f"a Reachability that `save` wrote is required, got {came(error)}.{way}"
+        ) from error
 
 
 def save_into(place: Path, answer: Reachability, path: str | os.PathLike[str]) -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from semiring.host.errors import DTypeError
 from semiring.host.spelling import came
 
 _TOKEN = re.compile(r"""\s*(?:([|*+?()/^.])|"([^"]*)"|'([^']*)'|([\w:-]+)|(\S))""")
@@ -48,11 +49,13 @@ class _Part(NamedTuple):
 
 
 def automaton(pattern: str) -> Automaton:
-    """The ε-free automaton of a pattern; ValueError shows a syntax error.
+    """The ε-free automaton of a pattern; ValueError shows a syntax error; DTypeError for no text.
 
     >>> automaton("a (b|c)* d").accepting
     frozenset({4})
     """
+    if not isinstance(pattern, str):
+        raise DTypeError(f'reachable: the pattern must be a text such as "a (b|c)* d", got {came(pattern)}.')
     return _Reader(pattern).read()
 
 

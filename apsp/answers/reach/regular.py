@@ -231,9 +231,9 @@ def reachable(
 
     Raises
     ------
-    ValueError, ShapeError
-        If the pattern is malformed or names an unused label; if edges are no triples, or matrices not square of one
-        size.
+    ValueError, DTypeError, ShapeError
+        If the pattern is malformed or names an unused label; if it is no text; if edges are no triples, or
+        matrices not square of one size.
     VertexError, MemoryNeeded
         If a source is not in the graph; if the bits of sources × vertices do not fit.
 
@@ -316,7 +316,7 @@ def _labelled(source: Input, attribute: str) -> tuple[Labels, _Arcs]:
     edges = [tuple(edge) for edge in source]
     if wrong := next((edge for edge in edges if len(edge) != 3 or edge[2] is None), None):
         raise ShapeError(
-            f"reachable: edges must be (u, v, label), got {came(wrong)}. Of a NetworkX graph say label='…'."
+            f"reachable: edges must be (u, v, label), got {came(wrong)}. Pass a table's rows; of NetworkX, label='…'."
         )
     names = list(dict.fromkeys([*vertices, *(x for u, v, _ in edges for x in (u, v))]))
     position = {name: k for k, name in enumerate(names)}
@@ -334,8 +334,9 @@ def _of_matrices(matrices: Mapping[Label, Matrix]) -> tuple[Labels, _Arcs]:
     shapes = {
         tuple(A.shape if hasattr(A, "shape") else with_axes(A, where="reachable").shape) for A in matrices.values()
     }
-    if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[0] != shape[1]:
-        raise ShapeError(f"reachable: all matrices must be square and of one size, got {sorted(map(str, shapes))}.")
+    (shape, *others) = shapes or {()}
+    if others or len(shape) != 2 or shape[0] != shape[1]:
+        raise ShapeError(f"reachable: all matrices must be square and of one size, got {came(sorted(shapes))}.")
     parts: dict[str, list[tuple[Any, Any]]] = {}
     for name, A in matrices.items():
         coo = A.tocoo() if hasattr(A, "tocoo") else None

@@ -226,7 +226,8 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None) -
     except AlgebraError:
         raise
     except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(path, None, f"a Result that `save` wrote is required, got {came(error)}.") from error
+        way = " Reachability.load reads one of transitive_closure." if "reflexive" in parts else ""
+        raise FormatError(path, None, f"a Result that `save` wrote is required, got {came(error)}.{way}") from error
 
 
 def _semiring_of(name: str, requested: str | Semiring | None, path: object) -> Semiring:

@@ -29,9 +29,9 @@ def folded(turned: Expansion, sums: Any, sources: np.ndarray, unit: np.ndarray) 
 
 
 def cut_off(r: Any, u: int, v: int) -> str:
-    """How far v is from u without turns, for an error that says that there is no way."""
+    """The limit, or how far v is from u without turns, for an error that says that there is no way."""
     if r.turned is None or r.engine.limit is not None:
-        return "."
+        return "." if r.engine.limit is None else f" within the limit of {r.engine.limit}."
     asked = Question(r.graph, r.semiring, Wants(sources=np.array([u]), targets=np.array([v])))
     try:
         found = output.number(answer(asked).engine.entry(0, 0), r.semiring)

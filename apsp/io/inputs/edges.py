@@ -180,9 +180,9 @@ def _weights(arcs: list[tuple[Label, Label, Scalar]], reading: Reading) -> list[
 
 
 def _are_tuples(source: Input, reading: Reading) -> bool:
-    """A list containing a tuple, or an iterator."""
-    if isinstance(source, (list, tuple, set, frozenset)):
-        return any(isinstance(item, tuple) for item in source) or isinstance(source, (set, frozenset))
+    """A list containing a tuple, an empty one without directions, or an iterator."""
+    if isinstance(source, (list, tuple)) and (source or reading.directed is not False):
+        return any(isinstance(item, tuple) for item in source)
     arrays = ("__array__", "__dlpack__", "__cuda_array_interface__")
     return (
         isinstance(source, Iterable)

@@ -163,7 +163,7 @@ def negative_cycle(
         raise ValueError(
             f"negative_cycle: tolerance must be a number of at least 0, got {came(tolerance)}. Leave it out."
         )
-    judge = Tolerance(Lengths.required(s), tolerance)
+    judge = Tolerance(Lengths.required(s, "negative_cycle"), tolerance)
     parsed = as_graph(
         graph, weight=weight, columns=columns, directed=directed, unweighted=unweighted, null_value=null_value,
         format=format, name=name,
