@@ -18,7 +18,7 @@ from ..host.arrays import in_kind_of, output_of, require_square, take_in, with_a
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import Named, came
-from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
+from ..host.types import Algebra, Array, ArrayLike, DType, Fields, InKind, Product, Ties
 from ..kernels.backend import device_of, threads_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
@@ -187,19 +187,17 @@ def matmul(
     kind = in_kind_of(a, b, where="matmul")
     if witness and out is not None and not (isinstance(out, tuple) and len(out) == 2):
         raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
+    outs = (out or (None, None)) if witness else (out,)
+    outputs = [None if X is None else output_of(X, kind, where="matmul") for X in outs]
+    into = [None if X is None else X.array for X in outputs]
+    work: Fields = {"dtype": dtype, "device": device, "threads": threads}
     with on_device(a.array):
-        if not witness:
-            output = kind if out is None else output_of(out, kind, where="matmul")
-            into = None if out is None else output.array
-            product = multiplied(
-                a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
-            )
-            return output.give_back(product, where="matmul")
-        outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
-        C, K = (None if X is None else X.array for X in outputs)
-        found = witnesses.multiplied(a.array, b.array, s, (C, K), dtype=dtype, device=device, threads=threads)
-        C, K = ((X or kind).give_back(result, where="matmul") for X, result in zip(outputs, found, strict=True))
-        return C, K
+        if witness:
+            found: tuple[Array, ...] = witnesses.multiplied(a.array, b.array, s, into, **work)
+        else:
+            found = (multiplied(a.array, b.array, s, *into, accumulate=accumulate, **work),)
+        results = [(X or kind).give_back(result, where="matmul") for X, result in zip(outputs, found, strict=True)]
+        return tuple(results) if witness else results[0]
 
 
 def matvec(
