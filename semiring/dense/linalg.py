@@ -18,7 +18,7 @@ from ..host.arrays import in_kind_of, output_of, require_square, take_in, with_a
 from ..host.devices import diagonal, module, on_device, to_device
 from ..host.errors import DTypeError, ShapeError
 from ..host.spelling import Named, came
-from ..host.types import Algebra, Array, ArrayLike, DType, Fields, InKind, Product, Ties
+from ..host.types import Algebra, Array, ArrayLike, DType, InKind, Product, Ties
 from ..kernels.backend import device_of, threads_of
 from ..sparse.csr.matrix import is_sparse
 from ..sparse.csr.products import multiplied as sparse_product
@@ -188,16 +188,18 @@ def matmul(
     if witness and out is not None and not (isinstance(out, tuple) and len(out) == 2):
         raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
     outs = (out or (None, None)) if witness else (out,)
-    outputs = [None if X is None else output_of(X, kind, where="matmul") for X in outs]
-    into = [None if X is None else X.array for X in outputs]
-    work: Fields = {"dtype": dtype, "device": device, "threads": threads}
+    outputs = [kind if X is None else output_of(X, kind, where="matmul") for X in outs]
     with on_device(a.array):
-        if witness:
-            found: tuple[Array, ...] = witnesses.multiplied(a.array, b.array, s, into, **work)
-        else:
-            found = (multiplied(a.array, b.array, s, *into, accumulate=accumulate, **work),)
-        results = [(X or kind).give_back(result, where="matmul") for X, result in zip(outputs, found, strict=True)]
-        return tuple(results) if witness else results[0]
+        if not witness:
+            into = None if out is None else outputs[0].array
+            product = multiplied(
+                a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
+            )
+            return outputs[0].give_back(product, where="matmul")
+        targets = [None if X is None else output.array for X, output in zip(outs, outputs, strict=True)]
+        found = witnesses.multiplied(a.array, b.array, s, targets, dtype=dtype, device=device, threads=threads)
+        C, K = (output.give_back(result, where="matmul") for output, result in zip(outputs, found, strict=True))
+        return C, K
 
 
 def matvec(
