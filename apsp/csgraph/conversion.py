@@ -86,8 +86,7 @@ class Network:
     def may_saturate(self) -> bool:
         """Whether a distance may be beyond the integers."""
         weights = self.weights if self.dense is None else self.dense
-        integer = dtypes.SCALARS[self.dtype].integer
-        return integer and possible(dtypes.parts(weights), weights.dtype, min_plus, self.n)
+        return possible(dtypes.parts(weights), self.dtype, min_plus, self.n)
 
     @property
     def has_many_arcs(self) -> bool:

@@ -108,7 +108,8 @@ class Rows(NamedTuple):
     def _posed(self) -> tuple[Array, Wants]:
         """The matrix of a network where that is closed, else its graph; and the request."""
         network, sources, options = self
-        exact = network.may_saturate  # every distance is checked, as `shortest_paths` does
+        # Every distance is checked, as `shortest_paths` does.
+        exact = dtypes.SCALARS[network.dtype].integer and network.may_saturate
         auto, cold = options.engine == "auto" and options.device != "cuda", False
         many = network.dense is not None and network.has_many_arcs
         closed = network.is_small if sources is not None else network.n <= FEW or many
