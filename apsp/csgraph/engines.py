@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -43,8 +43,7 @@ IN_PLACE = Wants(where="csgraph", nulls=(), overwrite=True, table=True, remember
 ROWS = 256
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Options beyond SciPy's parameters, and its `limit`: see `shortest_path`, `dijkstra`."""
 
     device: str | None = None
@@ -180,7 +179,7 @@ class Rows(NamedTuple):
             arcs = network.arcs
             h = potentials(arcs)
             lengths = np.maximum(arcs.weights + (h[arcs.tails] - h[arcs.heads]), 0)  # clipped against rounding
-            D, P = Rows(replace(arcs, weights=lengths), sources, replace(options, limit=np.inf)).with_predecessors()
+            D, P = Rows(replace(arcs, weights=lengths), sources, options._replace(limit=np.inf)).with_predecessors()
             D += h
             D -= h[sources][:, None]
             D[np.arange(len(sources)), sources] = 0
