@@ -30,7 +30,7 @@ from apsp import generate
 from apsp.answers import ragged
 from apsp.big.distributed import world
 from apsp.csgraph.conversion import network
-from apsp.csgraph.engines import bytes_needed
+from apsp.csgraph.engines import Options, Rows
 from apsp.road import estimates
 from semiring import BitMatrix
 from semiring.kernels.cpu.bits.words import LARGE
@@ -145,7 +145,8 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     elif kind == "csgraph":
         sources = range(int(case["sources"] * n)) if "sources" in case else None
         rows = None if sources is None else np.array(sources)
-        promised = bytes_needed(network(given, dtype=case["dtype"], where="csgraph"), rows, case["threads"])
+        known = network(given, dtype=case["dtype"], where="csgraph")
+        promised = Rows(known, rows, Options(threads=case["threads"])).bytes_with_predecessors
         result = apsp.csgraph.shortest_path(
             given, return_predecessors=True, indices=sources, dtype=case["dtype"], threads=case["threads"]
         )

@@ -817,7 +817,7 @@ def test_what_a_look_took_is_spent_whatever_is_chosen(monkeypatch, spent, chosen
     for name, seconds, before in (("dense", 1.0, 0.0), ("elimination", 1.2, spent)):
         taken = replace(engines.get(name).estimate(question), seconds=seconds, spent=before)
         kinds.append(replace(engines.get(name), estimate=lambda _, taken=taken: taken, looks=lambda _: 0.0))
-    monkeypatch.setattr(engines, "candidates", lambda **_: tuple(kinds))
+    monkeypatch.setattr(engines, "candidates", lambda *_, **__: tuple(kinds))
     plan = road.choose(question)
     assert plan.engine == chosen
     assert {e.engine: e.seconds for e in plan.considered} == {"dense": 1.0, "elimination": 1.2}
@@ -947,7 +947,8 @@ def test_what_an_engine_cannot_do_it_says():
 
 
 def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
-    monkeypatch.setattr("apsp.road.road.available", lambda device="cpu": 1000)
+    for room in ("road", "question"):
+        monkeypatch.setattr(f"apsp.road.{room}.available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
         shortest_paths(road_like(9000, seed=1))
 

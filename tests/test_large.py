@@ -131,10 +131,12 @@ def test_a_plan_tells_what_streams(matrix, monkeypatch):
     assert "1.9 MiB pass through" in told
     assert "1.5 MiB in 3 rounds" in told
     assert "it fits into 1.0 GiB" in str(plan(matrix, memory="1GiB"))
-    monkeypatch.setattr("apsp.road.road.available", lambda device: 64 << 30)
+    for room in ("road", "question"):
+        monkeypatch.setattr(f"apsp.road.{room}.available", lambda device: 64 << 30)
     told = str(plan(131072, dtype="float32", memory="16GiB"))
     assert "64.0 GiB pass through" in told
-    monkeypatch.setattr("apsp.road.road.available", lambda device: 9 << 30)
+    for room in ("road", "question"):
+        monkeypatch.setattr(f"apsp.road.{room}.available", lambda device: 9 << 30)
     with pytest.raises(MemoryNeeded, match=r"got 9.0 GiB free .* say less than memory='16.0 GiB'"):
         plan(131072, dtype="float32", memory="16GiB")
     assert "64.0 GiB pass through" in str(plan(131072, dtype="float32", memory="8GiB"))
@@ -469,7 +471,8 @@ def test_the_command_goes_on_and_writes_a_store(tmp_path, monkeypatch):
     assert Result.load(tmp_path / "t").distance("a", "c") == 11
     done = CliRunner().invoke(main, ["solve", str(tmp_path / "g.txt"), "--memory", "plenty"])
     assert done.exit_code == 2
-    monkeypatch.setattr("apsp.road.road.available", lambda device: 64 << 30)
+    for room in ("road", "question"):
+        monkeypatch.setattr(f"apsp.road.{room}.available", lambda device: 64 << 30)
     done = CliRunner().invoke(main, ["plan", "131072", "--memory", "16GiB", "--dtype", "float32"])
     assert "rounds" in done.output
 

@@ -43,7 +43,7 @@ def how(request, monkeypatch):
     """A schedule; of "components" and "index", components are found even where all vertices are closed as quickly."""
     if request.param in ("components", "index"):
         kind = united.ENGINE if request.param == "components" else indexed.ENGINE
-        monkeypatch.setattr("apsp.road.road.engines.candidates", lambda **_: (kind,))
+        monkeypatch.setattr("apsp.road.road.engines.candidates", lambda *_, **__: (kind,))
         return "auto"
     return request.param
 

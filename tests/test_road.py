@@ -202,7 +202,8 @@ def test_the_closure_of_a_graph_heeds_the_planner(opened):
 def test_what_is_refused_is_not_told_to_take_long(monkeypatch):
     """One sentence that says what does not fit, and no warning before it."""
     monkeypatch.setattr("semiring.host.memory.available", lambda device="cpu": 1 << 20)
-    monkeypatch.setattr("apsp.road.road.available", lambda device="cpu": 1 << 20)
+    for room in ("road", "question"):
+        monkeypatch.setattr(f"apsp.road.{room}.available", lambda device="cpu": 1 << 20)
     monkeypatch.setattr("apsp.road.road.PATIENCE", 0.0)
     monkeypatch.setattr("apsp.road.log.PATIENCE", 0.0)
     for overwrite in (False, True):  # as it is taken in, and as it is solved

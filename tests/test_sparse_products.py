@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import semiring
 from semiring import DeviceError, DomainError, DTypeError, MemoryNeeded, Op, Semiring, ShapeError
 from semiring.kernels.cpu.csr import backend
-from semiring.sparse.csr.matrix import take_in
+from semiring.sparse.csr.matrix import as_csr
 
 #: 2 × 2 matrices of truth values as four bits: ⊗ is their product, which does not commute.
 RELATIONS = Semiring(
@@ -431,7 +431,7 @@ def test_powers_are_sparse_until_they_fill(caplog):
 def test_nothing_that_came_is_changed():
     A = csr((4, 4), np.array([0, 0, 2, 2]), np.array([3, 3, 1, 0]), np.array([1.0, 2, 3, 4]))
     before = [x.copy() for x in (A.data, A.indices, A.indptr)]
-    semiring.matmul(A, A), semiring.add(A, A), semiring.transpose(A), take_in(A, where="test")
+    semiring.matmul(A, A), semiring.add(A, A), semiring.transpose(A), as_csr(A, where="test")
     for x, y in zip((A.data, A.indices, A.indptr), before, strict=True):
         np.testing.assert_array_equal(x, y)
     ring = csr((4, 4), np.arange(4), (np.arange(4) + 1) % 4, np.ones(4))

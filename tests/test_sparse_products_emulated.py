@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from test_sparse_products import RELATED, csr, entries, multiplied, table
 
 import semiring
-from semiring.sparse.csr.matrix import CSR, stacked, take_in
+from semiring.sparse.csr.matrix import CSR, as_csr, stacked
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
@@ -47,7 +47,7 @@ def on_gpu(emulated_kernels):
 
 def sent(matrix):
     """A matrix as on a device."""
-    found = take_in(matrix, where="test")
+    found = as_csr(matrix, where="test")
     return CSR(found.shape, *(emulated.asarray(x) for x in (found.starts, found.indices, found.data)), None)
 
 

@@ -28,6 +28,7 @@ from ..io.graph.compressed import Compressed
 from ..io.labels import Labels
 from ..io.reading.from_sparse import compressed
 from ..road import estimates
+from ..road.convergence.saturation import possible
 from ..road.engines.base import FEW, MANY_ARCS
 from ..road.engines.condensation import reached
 from ..road.engines.scipy import canonical, csr
@@ -80,6 +81,12 @@ class Network:
             return self.bounds[0]
         array = self.weights if self.dense is None else self.dense
         return array.min().item() if array.size else 0.0
+
+    @property
+    def may_saturate(self) -> bool:
+        """Whether a distance may be beyond the integers."""
+        weights = self.weights if self.dense is None else self.dense
+        return possible(dtypes.parts(weights), self.dtype, min_plus, self.n)
 
     @property
     def has_many_arcs(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse.csgraph as scipys
@@ -24,7 +25,6 @@ from semiring.sparse.dijkstra import dijkstra
 from ..answers.routes import of_closure
 from ..road import estimates
 from ..road.arcs import SINGLE
-from ..road.convergence.saturation import possible
 from ..road.engines.base import FEW, placed
 from ..road.engines.elimination import charge
 from ..road.engines.scipy import at_once, little
@@ -43,8 +43,7 @@ IN_PLACE = Wants(where="csgraph", nulls=(), overwrite=True, table=True, remember
 ROWS = 256
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Options beyond SciPy's parameters, and its `limit`: see `shortest_path`, `dijkstra`."""
 
     device: str | None = None
@@ -55,162 +54,166 @@ class Options:
     limit: float = math.inf
 
 
-def distances(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
-    """D[sources] (sources, n), or all, perhaps in `network.dense`; NegativeCycleError, MemoryNeeded, DomainError."""
-    lines = network.n if sources is None else len(sources)
-    require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    searched = sources is not None and not network.is_small and _is_searched(network, options)
-    if searched and little(network.n, network.size, lines, network.n, network.dtype.itemsize):
-        return _searched(network, sources, options)
-    source, wants = _posed(network, sources, options)
-    question = Question(source, min_plus, wants)
-    if searched and network.given is not None and (taken := question.once(at_once)):
-        charge(question, taken.seconds)
-        return _searched(network, sources, options)
-    engine = answer(question).engine
-    if engine.in_memory:
-        D: np.ndarray = host(engine.table())
-        return D if sources is None or question.is_graph else D[sources]
-    out = network.dense if sources is None else None
-    if options.callback is None:
-        if out is None:
-            return host(engine.table())
-        engine.fill(out)
+class Rows(NamedTuple):
+    """Rows asked of a network: from its sources, or all."""
+
+    network: Network
+    sources: np.ndarray | None = None
+    options: Options = Options()
+
+    def distances(self) -> np.ndarray:
+        """D[sources] (sources, n), or all, perhaps in `network.dense`; an error as `shortest_path` raises it."""
+        network, sources, options = self
+        lines = network.n if sources is None else len(sources)
+        require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+        searched = sources is not None and not network.is_small and self._is_searched
+        if searched and little(network.n, network.size, lines, network.n, network.dtype.itemsize):
+            return self._searched()
+        source, wants = self._posed()
+        question = Question(source, min_plus, wants)
+        if searched and network.given is not None and (taken := question.once(at_once)):
+            charge(question, taken.seconds)
+            return self._searched()
+        engine = answer(question).engine
+        if engine.in_memory:
+            D: np.ndarray = host(engine.table())
+            return D if sources is None or question.is_graph else D[sources]
+        out = network.dense if sources is None else None
+        if options.callback is None:
+            if out is None:
+                return host(engine.table())
+            engine.fill(out)
+            return out
+        out = np.empty(engine.shape, network.dtype) if out is None else out
+        for here, block in placed(engine.rows(np.arange(len(out)), ROWS)):
+            out[here] = block
+            options.callback(here.stop * out.shape[1], out.size)
         return out
-    out = np.empty(engine.shape, network.dtype) if out is None else out
-    for here, block in placed(engine.rows(np.arange(len(out)), ROWS)):
-        out[here] = block
-        options.callback(here.stop * out.shape[1], out.size)
-    return out
 
+    @property
+    def _is_searched(self) -> bool:
+        """Whether a search by weight for each source answers."""
+        network, options = self.network, self.options
+        if options.device == "cuda" or options.engine != "auto" or options.callback is not None:
+            return False
+        return dtypes.SCALARS[network.dtype].floating and network.least >= 0
 
-def _is_searched(network: Network, options: Options) -> bool:
-    """Whether a search by weight for each source answers."""
-    if options.device == "cuda" or options.engine != "auto" or options.callback is not None:
-        return False
-    return dtypes.SCALARS[network.dtype].floating and network.least >= 0
+    def _searched(self) -> np.ndarray:
+        """Rows by searches, without an engine about them."""
+        network, sources, options = self
+        sources = np.arange(network.n) if sources is None else sources
+        return dijkstra(network.csr, sources, options.limit).astype(network.dtype, copy=False)
 
+    def _posed(self) -> tuple[Array, Wants]:
+        """The matrix of a network where that is closed, else its graph; and the request."""
+        network, sources, options = self
+        # Every distance is checked, as `shortest_paths` does.
+        exact = dtypes.SCALARS[network.dtype].integer and network.may_saturate
+        auto, cold = options.engine == "auto" and options.device != "cuda", False
+        many = network.dense is not None and network.has_many_arcs
+        closed = network.is_small if sources is not None else network.n <= FEW or many
+        if not exact and (options.device == "cuda" or options.engine == "dense" or (auto and closed)):
+            matrix, wants = network.matrix, self._in_place
+            if not (auto and network.n <= 2 * FEW):
+                return matrix, wants
+            question = Question(matrix, min_plus, wants)
+            if decided(question) or not question.missing("closure").kernels:
+                return matrix, wants
+            cold = True
+        # Of a few rows a lookup of the structure costs more than it gains, unless their arcs were listed anyway.
+        few = sources is not None and len(sources) < 4 * SINGLE and network.given is not None
+        wants = Wants.of(
+            where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads, sources=sources,
+            engine=options.engine, limit=None if sources is None or math.isinf(options.limit) else options.limit,
+            table=not exact, remembers=not few,
+        )  # fmt: skip
+        return network.arcs.graph if cold else network.graph, wants
 
-def _searched(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
-    """Rows by searches, without an engine about them."""
-    wanted = np.arange(network.n) if sources is None else sources
-    return dijkstra(network.csr, wanted, options.limit).astype(network.dtype, copy=False)
+    @property
+    def _in_place(self) -> Wants:
+        """The request for a matrix, closed in place; one that may have a negative cycle is kept to name it."""
+        options = self.options
+        overwrite = options.overwrite or self.network.least >= 0
+        if overwrite and (options.device, options.threads, options.callback) == (None, None, None):
+            return IN_PLACE
+        return Wants.of(
+            where="csgraph", device=options.device, threads=options.threads, callback=options.callback, nulls=(),
+            overwrite=overwrite, table=True, remembers=True,
+        )  # fmt: skip
 
+    def with_predecessors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and predecessors: all rows by closure, some by searches (SciPy's in float64)."""
+        network, sources, options = self
+        hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
+        require(self.bytes_with_predecessors, where="csgraph", hint=hint)
+        if sources is None:
+            A = network.matrix if network.dense is None else network.dense.copy()
+            return (D := self.distances()), of_closure(A, D, min_plus, options.threads)
+        if network.dtype.kind == "f":
+            return self._searched_with_predecessors()
+        arcs = network.canonical_arcs  # before the matrix is written to
+        starts = np.searchsorted(arcs.tails, np.arange(network.n + 1)).astype(np.int64)
+        csr = starts, arcs.heads.astype(np.int32), arcs.weights
+        return (D := self.distances()), of_rows(min_plus, csr, D, sources, threads=options.threads)
 
-def _posed(network: Network, sources: np.ndarray | None, options: Options) -> tuple[Array, Wants]:
-    """The matrix of a network where that is closed, else its graph; and the request."""
-    # Integers may saturate: check every distance, as `shortest_paths` does.
-    weights = network.weights if network.dense is None else network.dense
-    exact = dtypes.SCALARS[network.dtype].integer and possible(
-        dtypes.parts(weights), weights.dtype, min_plus, network.n
-    )
-    auto, cold = options.engine == "auto" and options.device != "cuda", False
-    many = network.dense is not None and network.has_many_arcs
-    closed = network.is_small if sources is not None else network.n <= FEW or many
-    if not exact and (options.device == "cuda" or options.engine == "dense" or (auto and closed)):
-        matrix, wants = network.matrix, _in_place(network, options)
-        if not (auto and network.n <= 2 * FEW):
-            return matrix, wants
-        question = Question(matrix, min_plus, wants)
-        if decided(question) or not question.missing("closure").kernels:
-            return matrix, wants
-        cold = True
-    # Of a few rows a lookup of the structure costs more than it gains, unless their arcs were listed anyway.
-    few = sources is not None and len(sources) < 4 * SINGLE and network.given is not None
-    wants = Wants.of(
-        where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads, sources=sources,
-        engine=options.engine, limit=None if sources is None or math.isinf(options.limit) else options.limit,
-        table=not exact, remembers=not few,
-    )  # fmt: skip
-    return network.arcs.graph if cold else network.graph, wants
+    @property
+    def bytes_with_predecessors(self) -> int:
+        """Bytes of distances, predecessors and workspace beyond the network."""
+        network, threads = self.network, self.options.threads
+        n, size = network.n, network.dtype.itemsize
+        if self.sources is not None:  # SciPy's batches are copied into the result
+            rows = len(self.sources)
+            batch = batch_rows(rows, rows * network.search_seconds)
+            return n * (rows * (size + 4) + batch * 8) + 20 * network.size  # predecessors are copied last
+        options = {} if threads is None else {"threads": threads}
+        ops = bind(min_plus, network.dtype, device="cpu", nonnegative=network.least >= 0, **options)
+        copies = 1 if network.dense is not None and network.least >= 0 else 2  # such a matrix is closed in place
+        closed = n * n * size * copies + make_plan(n, min_plus, ops).workspace_bytes
+        return closed + estimates.predecessors(n, size, table=True, matrix=False)
 
+    def _searched_with_predecessors(self) -> tuple[np.ndarray, np.ndarray]:
+        """SciPy's Dijkstra, with Johnson's weights if some are negative."""
+        network, sources, options = self
+        assert sources is not None
+        if network.least < 0:
+            arcs = network.arcs
+            h = potentials(arcs)
+            lengths = np.maximum(arcs.weights + (h[arcs.tails] - h[arcs.heads]), 0)  # clipped against rounding
+            D, P = Rows(replace(arcs, weights=lengths), sources, options._replace(limit=np.inf)).with_predecessors()
+            D += h
+            D -= h[sources][:, None]
+            D[np.arange(len(sources)), sources] = 0
+            return D, P
+        G, n = network.csr, network.n
+        D, P = np.empty((len(sources), n), network.dtype), np.empty((len(sources), n), np.int32)
 
-def _in_place(network: Network, options: Options) -> Wants:
-    """The request for a matrix, closed in place; one that may have a negative cycle is kept to name it."""
-    overwrite = options.overwrite or network.least >= 0
-    if overwrite and (options.device, options.threads, options.callback) == (None, None, None):
-        return IN_PLACE
-    return Wants.of(
-        where="csgraph", device=options.device, threads=options.threads, callback=options.callback, nulls=(),
-        overwrite=overwrite, table=True, remembers=True,
-    )  # fmt: skip
+        def advance(start: int, stop: int) -> None:
+            D[start:stop], P[start:stop] = scipys.dijkstra(
+                G, indices=sources[start:stop], return_predecessors=True, limit=options.limit
+            )
 
-
-def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and predecessors: all rows by closure, some by searches (SciPy's in float64)."""
-    hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
-    require(bytes_needed(graph, sources, options.threads), where="csgraph", hint=hint)
-    if sources is None:
-        A = graph.matrix if graph.dense is None else graph.dense.copy()
-        D = distances(graph, None, options)
-        return D, of_closure(A, D, min_plus, options.threads)
-    if graph.dtype.kind == "f":
-        return _searched_with_predecessors(graph, sources, options)
-    arcs = graph.canonical_arcs  # before the matrix is written to
-    starts = np.searchsorted(arcs.tails, np.arange(graph.n + 1)).astype(np.int64)
-    csr = starts, arcs.heads.astype(np.int32), arcs.weights
-    D = distances(graph, sources, options)
-    return D, of_rows(min_plus, csr, D, sources, threads=options.threads)
-
-
-def bytes_needed(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
-    """Bytes of distances, predecessors and workspace beyond the network."""
-    n, size = graph.n, graph.dtype.itemsize
-    if sources is not None:  # SciPy's batches are copied into the result
-        rows = len(sources)
-        batch = batch_rows(rows, rows * graph.search_seconds)
-        return n * (rows * (size + 4) + batch * 8) + 20 * graph.size  # predecessors are copied last
-    options = {} if threads is None else {"threads": threads}
-    ops = bind(min_plus, graph.dtype, device="cpu", nonnegative=graph.least >= 0, **options)
-    copies = 1 if graph.dense is not None and graph.least >= 0 else 2  # such a dense matrix is closed in place
-    closed = n * n * size * copies + make_plan(n, min_plus, ops).workspace_bytes
-    return closed + estimates.predecessors(n, size, table=True, matrix=False)
-
-
-def _searched_with_predecessors(graph: Network, sources: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """SciPy's Dijkstra, with Johnson's weights if some are negative."""
-    if graph.least < 0:
-        arcs = graph.arcs
-        h = potentials(arcs)
-        lengths = np.maximum(arcs.weights + (h[arcs.tails] - h[arcs.heads]), 0)  # clipped against rounding
-        reduced = replace(arcs, weights=lengths)
-        D, P = _searched_with_predecessors(reduced, sources, replace(options, limit=np.inf))
-        D += h
-        D -= h[sources][:, None]
-        D[np.arange(len(sources)), sources] = 0
+        in_batches(len(sources), len(sources) * network.search_seconds, advance, n, options.callback)
         return D, P
-    G, n = graph.csr, graph.n
-    D, P = np.empty((len(sources), n), graph.dtype), np.empty((len(sources), n), np.int32)
 
-    def advance(start: int, stop: int) -> None:
-        D[start:stop], P[start:stop] = scipys.dijkstra(
-            G, indices=sources[start:stop], return_predecessors=True, limit=options.limit
-        )
-
-    seconds = len(sources) * graph.search_seconds
-    in_batches(len(sources), seconds, advance, n, options.callback)
-    return D, P
-
-
-def nearest(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distance from the nearest source, predecessor on that path, and index of that source, of each vertex."""
-    limit = options.limit
-    require(graph.n * (graph.dtype.itemsize + 4), where="csgraph", hint="Use a smaller dtype.")
-    sources = np.arange(graph.n) if sources is None else sources
-    if graph.least >= 0 and graph.dtype.kind == "f":
-        D, P, nearest_one = scipys.dijkstra(
-            graph.csr, indices=sources, min_only=True, limit=limit, return_predecessors=True
-        )
-        return D.astype(graph.dtype, copy=False), P, nearest_one
-    if not len(sources):
-        nothing = np.full(graph.n, NONE, np.int32)
-        return np.full(graph.n, graph.zero, graph.dtype), nothing, nothing.copy()
-    D, P = with_predecessors(graph, sources, options)
-    best, every = D.argmin(axis=0), np.arange(graph.n)
-    D = D[best, every]
-    beyond = (graph.zero == D) | (limit < D)
-    D[beyond] = graph.zero
-    return D, np.where(beyond, NONE, P[best, every]), np.where(beyond, NONE, sources[best]).astype(np.int32)
+    def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Distance from the nearest source, predecessor on that path, and index of that source, of each vertex."""
+        network, limit = self.network, self.options.limit
+        require(network.n * (network.dtype.itemsize + 4), where="csgraph", hint="Use a smaller dtype.")
+        sources = np.arange(network.n) if self.sources is None else self.sources
+        if network.least >= 0 and network.dtype.kind == "f":
+            D, P, nearest_one = scipys.dijkstra(
+                network.csr, indices=sources, min_only=True, limit=limit, return_predecessors=True
+            )
+            return D.astype(network.dtype, copy=False), P, nearest_one
+        if not len(sources):
+            nothing = np.full(network.n, NONE, np.int32)
+            return np.full(network.n, network.zero, network.dtype), nothing, nothing.copy()
+        D, P = self._replace(sources=sources).with_predecessors()
+        best, every = D.argmin(axis=0), np.arange(network.n)
+        D = D[best, every]
+        beyond = (network.zero == D) | (limit < D)
+        D[beyond] = network.zero
+        return D, np.where(beyond, NONE, P[best, every]), np.where(beyond, NONE, sources[best]).astype(np.int32)
 
 
 def potentials(network: Network) -> np.ndarray:

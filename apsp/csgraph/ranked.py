@@ -14,7 +14,7 @@ from semiring.host.spelling import came
 from semiring.host.types import Array
 
 from .conversion import network
-from .engines import Options, distances
+from .engines import Rows
 from .shortest import within_reach
 
 
@@ -83,10 +83,8 @@ def yen(
         raise ValueError(f"yen: must have 0 <= source, sink < {n}, got {came(source)} and {came(sink)}.")
     if count < 0:
         raise ValueError(f"yen: K must be at least 0, got {count}.")
-    sources = np.array([source])
-    arcs, row = within_reach(  # canonical arcs before the matrix is written to
-        graph.canonical_arcs, sources, lambda part: (part, distances(part, sources, Options())[0])
-    )
+    rows = Rows(graph.canonical_arcs, np.array([source]))  # before the matrix is written to
+    arcs, row = within_reach(rows, lambda part: (part.network, part.distances()[0]))
     ranking = Ranking(min_plus, (arcs.tails, arcs.heads, arcs.weights), n, where="yen")
     search = ranking.search(row, source, sink)
     take_all([search], count, 1)

@@ -15,8 +15,8 @@ from semiring.host.types import Array, DType
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
 
-from .conversion import Network, network, overwritable
-from .engines import Options, distances, nearest, with_predecessors
+from .conversion import network, overwritable
+from .engines import Options, Rows
 
 Found = TypeVar("Found")
 
@@ -54,19 +54,12 @@ def answer(
     overwritten = overwrite and overwritable(csgraph, graph.dtype)
     options = Options(device, threads, callback, graph.dense is csgraph, limit=limit)
     sources = None if indices is None else indices_in(indices, graph.n, where)
-    wanted = None if sources is None else sources.ravel()
-
-    def found(graph: Network) -> Any:
-        if min_only:
-            return nearest(graph, wanted, options)
-        if return_predecessors:
-            return with_predecessors(graph, wanted, options)
-        return distances(graph, wanted, options), None
-
-    answered = within_reach(graph, wanted, found, overwritten=overwritten)
+    rows = Rows(graph, None if sources is None else sources.ravel(), options)
+    find: Any = Rows.nearest if min_only else Rows.with_predecessors if return_predecessors else Rows.distances
+    found = within_reach(rows, find, overwritten=overwritten)
     if min_only:
-        return answered if return_predecessors else answered[0]
-    D, P = answered
+        return found if return_predecessors else found[0]
+    D, P = found if return_predecessors else (found, None)
     if limit < np.inf:
         beyond = limit < D
         D[beyond] = graph.zero
@@ -81,17 +74,15 @@ def answer(
     return D if P is None else (D, P)
 
 
-def within_reach(
-    graph: Network, sources: np.ndarray | None, found: Callable[[Network], Found], *, overwritten: bool = False
-) -> Found:
-    """`found(graph)`, or `found` of the part within the sources' reach; NegativeCycleError if they reach a cycle."""
+def within_reach(rows: Rows, find: Callable[[Rows], Found], *, overwritten: bool = False) -> Found:
+    """`find(rows)`, or `find` of the part within the sources' reach; NegativeCycleError if they reach a cycle."""
     try:
         try:
-            return found(graph)
+            return find(rows)
         except errors.NegativeCycleError:
-            if sources is None:
+            if rows.sources is None:
                 raise
-            return found(graph.within_reach(sources))  # may be empty
+            return find(rows._replace(network=rows.network.within_reach(rows.sources)))  # may be empty
     except errors.NegativeCycleError as error:
         message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
         raise NegativeCycleError(message, error.vertex, error.cycle) from None

@@ -19,7 +19,6 @@ from ..io.quantities import Weighed, rereadable
 from ..io.reading.options import BY_RULE, NullValue, Weight, nulls_of
 from .packing import carrying
 from .plans import Plan
-from .problem import on_device_of
 from .question import Question
 from .road import choose
 from .turned import expanded, over_copies
@@ -140,6 +139,6 @@ def plan(
         quantities = {name: x if turned is None else turned.along(x) for name, x in read.given.items()}
         packing = carrying(question, read.weight, quantities, read.ordered)
         question, note = packing.asked, packing.note + note
-    with on_device_of(question.source):
+    with question.on_device:
         found = choose(question)
     return replace(found, reason=found.reason + note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -153,14 +153,9 @@ def location(matrix: Array) -> str:
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
 
-#: Context of host sources.
-_HOST = nullcontext()
-
-
 def on_device_of(source: Input) -> AbstractContextManager[Any]:
     """Context manager: the GPU of a source's matrix is current."""
-    array = source.dense if isinstance(source, Graph) else source
-    return _HOST if array is None or isinstance(array, np.ndarray) else on_device(array)
+    return on_device(source.dense if isinstance(source, Graph) else source)
 
 
 def take(A: Array, s: Semiring, wants: Wants, dtype: DType) -> Intake:

@@ -7,6 +7,7 @@ device are made on first use, and cached for all engines.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -18,7 +19,8 @@ from semiring.algebra.records import Semiring
 from semiring.dense.bits import BitMatrix
 from semiring.host.arrays import take_in
 from semiring.host.compiling import Missing
-from semiring.host.devices import is_plain
+from semiring.host.devices import UNCHANGED, is_plain, on_device
+from semiring.host.memory import LEAST, available, granted
 from semiring.host.types import Array
 from semiring.kernels.backend import Backend, bind, device_of
 
@@ -97,6 +99,12 @@ class Question:
         matrix = getattr(self.source, "dense", None)
         return device_of(matrix if matrix is not None and is_plain(matrix) else None, self.wants.device)
 
+    @property
+    def on_device(self) -> AbstractContextManager[object]:
+        """Context manager: the GPU of the source's matrix is current."""
+        array = self.source.dense if isinstance(self.source, Graph) else self.source
+        return UNCHANGED if array is None or isinstance(array, np.ndarray) else on_device(array)
+
     # As a matrix
 
     @cached_property
@@ -163,6 +171,15 @@ class Question:
         if find not in found:
             found[find] = find(self)
         return found[find]
+
+    def fits(self, needed: int, device: str) -> bool:
+        """Whether a device has this memory free; the system is asked once, and only if necessary."""
+        if needed <= LEAST or granted(needed, device):
+            return True
+        found = self._found
+        if device not in found:
+            found[device] = available(device)
+        return found[device] is None or needed <= found[device]
 
     def widened(self, *known: Callable[[Question], object]) -> Question:
         """The question in int64, for which `known` are found already."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semiring.algebra.dtypes import SCALARS
+from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast, survey, surveys
 from semiring.host.devices import current, is_plain
 from semiring.host.errors import DivergenceError
@@ -20,9 +21,11 @@ from semiring.kernels.backend import Backend
 
 from ..io.display import bars
 from ..io.graph import Graph
-from .convergence import series
 from .convergence.divergence import may_diverge
-from .engines.base import MANY
+from .convergence.series import Series
+from .convergence.series import sums as begin_sums
+from .engines.base import MANY, Engine
+from .engines.dense import Dense
 from .log import report_plan
 from .plans import Plan
 from .question import Question
@@ -44,46 +47,55 @@ class Decision(NamedTuple):
     ops: Backend
 
 
-#: By semiring, dtype, shape and device, then by whether entries permit non-negative steps.
-_decisions: dict[tuple[Any, ...], dict[bool, Decision]] = {}
+class Decided(NamedTuple):
+    """Decisions about matrices of one semiring, dtype, shape and device, by whether they permit non-negative steps."""
 
+    semiring: Semiring
+    by_sign: dict[bool, Decision]
 
-def repeat(question: Question) -> tuple[Array, Plan] | None:
-    """The closure by an earlier decision, and its plan; None if there is none, or the matrix must be examined."""
-    A, semiring, wants = _matrix(question), question.semiring, question.wants
-    decided = None if A is None else _decisions.get(_key(A, question))
-    if decided is None or bars.chosen:
-        return None
-    n, on_host = len(A), type(A) is np.ndarray
-    if wants.overwrite and not (on_host and A.flags.c_contiguous and A.flags.writeable):
-        return None
-    sums = ahead = None
-    if on_host:
-        seen = survey(A, semiring, where=wants.where, null_undeclared=wants.nulls is None)
-    else:  # the device begins with the only decision there is while its survey is waited for
-        sums = None if semiring.idempotent else series.sums(A, semiring)
-        looks = surveys((A,), semiring, where=wants.where, null_undeclared=wants.nulls is None)
-        ahead = _closed(A, next(iter(decided.values())), wants, wait=False) if len(decided) == 1 else None
-        (seen,) = looks()
-    decision = decided.get(fast(seen, semiring, A.dtype, n))
-    examined = may_diverge(semiring, seen, n)
-    if decision is None or seen.ambiguous or (examined and (semiring.idempotent or wants.overwrite)):
-        return None
-    plan, ops = decision
-    try:
-        if examined:
-            series.precaution(A, semiring, seen, sums)
-        report_plan(plan)
-        D = _closed(A, decision, wants, wait=not examined) if ahead is None else ahead
-        if D is None:
+    def closed(self, A: Array, wants: Wants) -> tuple[Engine, Plan] | None:
+        """The closure of such a matrix, and its plan; None if it must be examined."""
+        semiring, by_sign = self
+        n, on_host = len(A), type(A) is np.ndarray
+        if wants.overwrite and not (on_host and A.flags.c_contiguous and A.flags.writeable):
             return None
-        if examined:
-            series.check(D, semiring, seen)
-        elif ahead is not None:
-            ops.synchronize()
-    except DivergenceError:  # the full computation explains it
-        return None
-    return D, plan
+        sums = ahead = None
+        if on_host:
+            seen = survey(A, semiring, where=wants.where, null_undeclared=wants.nulls is None)
+        else:  # the device begins with the only decision there is while its survey is waited for
+            sums = None if semiring.idempotent else begin_sums(A, semiring)
+            looks = surveys((A,), semiring, where=wants.where, null_undeclared=wants.nulls is None)
+            ahead = _closed(A, next(iter(by_sign.values())), wants, wait=False) if len(by_sign) == 1 else None
+            (seen,) = looks()
+        decision = by_sign.get(fast(seen, semiring, A.dtype, n))
+        examined = may_diverge(semiring, seen, n)
+        if decision is None or seen.ambiguous or (examined and (semiring.idempotent or wants.overwrite)):
+            return None
+        try:
+            if examined:
+                Series(semiring, seen).precaution(A, sums)
+            report_plan(decision.plan)
+            D = _closed(A, decision, wants, wait=not examined) if ahead is None else ahead
+            if D is None:
+                return None
+            if examined:
+                Series(semiring, seen).check(D)
+            elif ahead is not None:
+                decision.ops.synchronize()
+        except DivergenceError:  # the full computation explains it
+            return None
+        return Dense(D), decision.plan
+
+
+#: By semiring, dtype, shape, device, and whether the matrix is overwritten.
+_decisions: dict[tuple[Any, ...], Decided] = {}
+
+
+def repeat(question: Question) -> tuple[Engine, Plan] | None:
+    """The closure by an earlier decision, and its plan; None if there is none, or the matrix must be examined."""
+    A = _matrix(question)
+    decided = None if A is None else _decisions.get(_key(A, question))
+    return None if decided is None or bars.chosen else decided.closed(A, question.wants)
 
 
 def _closed(A: Array, decision: Decision, wants: Wants, *, wait: bool) -> Array:
@@ -117,8 +129,8 @@ def remember(question: Question, plan: Plan) -> None:
     if ops.grain == 1 and few:
         if len(_decisions) >= DECISIONS:
             _decisions.clear()
-        decided = _decisions.setdefault(_key(problem.matrix, question), {})
-        decided[problem.nonnegative] = Decision(plan, ops)
+        decided = _decisions.setdefault(_key(problem.matrix, question), Decided(problem.semiring, {}))
+        decided.by_sign[problem.nonnegative] = Decision(plan, ops)
 
 
 def _matrix(question: Question) -> Array:

@@ -11,17 +11,15 @@ from collections import defaultdict
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from semiring.algebra.dtypes import SCALARS
 from semiring.host.compiling import Missing, expected, uncounted
 from semiring.host.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
-from semiring.host.memory import LEAST, available, granted, require, shown
+from semiring.host.memory import available, require, shown
 from semiring.host.spelling import came, did_you_mean, refuse_texts
 
 from ..io.display import bars, output
@@ -30,13 +28,12 @@ from . import engines
 from .arcs import proven
 from .engines import pruned
 from .engines.base import Engine, Kind, planned
-from .engines.dense import Dense
 from .engines.elimination import charge
-from .engines.part import Found, Limit, Part
+from .engines.part import part_of
 from .estimates import Estimate, in_units
 from .log import PATIENCE, Watch, report_plan
 from .plans import Plan
-from .problem import ROUTES, on_device_of
+from .problem import ROUTES
 from .question import Question
 from .repeated import remember, repeat
 
@@ -129,20 +126,7 @@ class Offer:
         limit = getattr(self.question.wants.limits, "memory", None)
         if limit is not None and self.estimate.bytes > limit and self.kind.writes_rows:
             return False
-        return fits(self.question, self.estimate.bytes, self.device)
-
-
-def fits(question: Question, needed: int, device: str) -> bool:
-    """Whether a device has this memory free; the system is asked once, and only if necessary."""
-    if needed <= LEAST or granted(needed, device):
-        return True
-    free = question.once(_free)(device)
-    return free is None or needed <= free
-
-
-def _free(question: Question) -> Callable[[str], int | None]:
-    """Free bytes by device, as first reported for this question."""
-    return cache(available)
+        return self.question.fits(self.estimate.bytes, self.device)
 
 
 #: Seconds spent without kernels, by subject of compilation; once they reach the cost of compiling, it is not put off.
@@ -164,20 +148,11 @@ def choose(question: Question) -> Plan:
             raise DTypeError(
                 f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
             )
-    spread, bounded = wants.gpus is not None, wants.limits is not None
-    if wants.packed:  # all its engines take both
-        spread = bounded = False
+    bounded, kinds = wants.limits is not None and not wants.packed, engines.candidates(question)
     if wants.engine == "auto" and not wants.ordered:
-        shape = getattr(getattr(question.source, "dense", question.source), "shape", ()) or (0,)  # of a matrix
-        kinds = engines.candidates(
-            gpus=spread, limits=bounded, listed=question.listed or question.picks or wants.packed,
-            large=shape[-1] >= engines.MANY, numbers=not (question.semiring.boolean or wants.packed),
-            scheduled=wants.scheduled, saved=wants.limits is not None and wants.limits.checkpoint is not None,
-            device=question.device if question.is_graph else "",
-        )  # fmt: skip
         offers, reason = _offers(question, kinds), "the least predicted"
     else:
-        kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
+        kind = _named(kinds, question)
         kinds, offers, reason = (kind,), [Offer(kind, question)], "as asked"
         made = wants.paths or question.columns or wants.hub_labels  # otherwise rows are streamed
         if not kind.schedules and made:
@@ -216,11 +191,11 @@ def answer(question: Question) -> Answer:
     """Plan, report and open the engine; raises as `shortest_paths` and `closure`."""
     start = perf_counter() - uncounted.seconds
     if question.wants.plain and (repeated := repeat(question)) is not None:
-        D, plan = repeated
-        return Answer(Dense(D), plan, perf_counter() - uncounted.seconds - start)
+        engine, plan = repeated
+        return Answer(engine, plan, perf_counter() - uncounted.seconds - start)
     if question.wants.on_negative_cycle != "raise":
         pruned.refuse_options(question)
-    with on_device_of(question.source):
+    with question.on_device:
         try:
             try:
                 engine, plan = _opened(question)
@@ -230,7 +205,7 @@ def answer(question: Question) -> Answer:
             raise _as_asked(error, question) from None
     wants = question.wants
     if isinstance(question.source, Graph) and (wants.partial or wants.limit is not None or wants.ends is not None):
-        engine = _part(question, engine)
+        engine = part_of(question, engine)
     if wants.plain:
         remember(question, plan)
     seconds = perf_counter() - uncounted.seconds - start if engine.seconds is None else engine.seconds
@@ -247,7 +222,7 @@ def _opened(question: Question) -> tuple[Engine, Plan]:
         told = Watch(f"{question.wants.where}: {plan.n:,} vertices", 0, None, warns=False)
         question = copy(question)  # with its cached facts
         object.__setattr__(question, "wants", replace(question.wants, callback=told))
-    late = plan.seconds > PATIENCE and not fits(question, plan.beside_bytes, plan.device)  # or refused on opening
+    late = plan.seconds > PATIENCE and not question.fits(plan.beside_bytes, plan.device)  # or refused on opening
     if not late:
         report_plan(plan, question.wants.callback)
     offer = Offer(kind, question)
@@ -349,18 +324,6 @@ def _too_large(offers: list[Offer]) -> MemoryNeeded:
         f"{wants.where}: the memory of an engine must fit on {device}, got {shown(free)} free and a graph "
         f"for which it is {needs}. {way}"
     )
-
-
-def _part(question: Question, engine: Engine) -> Part | Found:
-    """The requested rows and columns; computed now if the engine would repeat searches."""
-    wants = question.wants
-    i = wants.sources
-    if i is None:
-        i = np.arange(question.n if wants.ends is None else len(wants.ends))
-    j = wants.ends if wants.targets is None else wants.targets
-    limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
-    part = Part(engine, i, j, limit)
-    return Found(part) if engine.repeats and wants.partial and not wants.table else part
 
 
 def _as_asked(error: DivergenceError, question: Question) -> DivergenceError:

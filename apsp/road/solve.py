@@ -69,18 +69,19 @@ def _solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solv
         converted = convert(problem, plan, request)
         if converted is not None:
             return converted
-    if not problem.may_diverge:
-        return _follow(problem, ops, plan, request)
     overwritten = problem.memory is Memory.OVERWRITE
-    loses = s.idempotent and request.table and problem.may_lose
-    lengths = settle.precaution(A, s, problem.seen, overwrite=overwritten)
+    existence = settle.Existence(A, s, problem.seen, overwritten) if problem.may_diverge else None
+    loses = existence is not None and s.idempotent and request.table and problem.may_lose
+    lengths = existence and existence.precaution()
     try:
         solved = _follow(problem, ops, plan, request, lengths)
     except DivergenceError as error:  # a star of integers without value
         written = problem.in_place and problem.is_on_device and ops.grain == 1
         raise settle.lost(error) if overwritten and written else error from None
+    if existence is None:
+        return solved
     try:
-        lengths = settle.settle(solved.matrix, A if problem.preserved else None, s, problem.seen)
+        lengths = existence.settle(solved.matrix)
     except DivergenceError as error:
         raise settle.lost(error) if overwritten and solved.matrix is A else error from None
     if lengths is not None:
@@ -111,7 +112,8 @@ def _exact(problem: Problem, solved: Solved, request: Request) -> Solved:
         if wide is None:
             raise
         try:
-            found = _solve(problem.about(widened(A, wide, s)), request)
+            W = widened(A, wide, s)
+            found = _solve(problem.about(W), request)
         except MemoryNeeded:
             raise error from None
     narrowed(found.matrix, D.dtype, D)
@@ -191,7 +193,7 @@ def _by_potentials(problem: Problem, plan: Plan, request: Request) -> Solved | N
 
 def run(plan: Plan, M: Array, ops: Backend, request: Request, *, wait: bool = True) -> dict[str, float]:
     """M ← M* by the plan's schedule; waits for the device unless told not to; the seconds of each verb if timed."""
-    schedule = schedules.get(plan.schedule)
+    schedule = schedules.known(plan.schedule)
     clock = Clock(ops) if request.timed else None
     observers: list[Observer] = [] if clock is None else [clock]
     if request.callback:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sized
-from types import ModuleType
 
 import numpy as np
 
@@ -114,11 +113,11 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
     if array.dtype.kind == "b":
         dtypes.resolve(semiring, array.dtype, where=where)  # bool is no number: same refusal for any dtype
     name = dtypes.SCALARS[target].name  # `str` of a dtype takes as long as the conversion of a few entries
-    device, xp = "cpu" if isinstance(array, np.ndarray) else "cuda", module(array)
+    device = "cpu" if isinstance(array, np.ndarray) else "cuda"
     memory.require(
         array.size * target.itemsize, device, where=f"{where}: a copy in {name}", hint=f"Pass an array of {name}."
     )
-    out = xp.empty(array.shape, target)
+    out = module(array).empty(array.shape, target)
     for part in dtypes.chunks(array):  # bounds the size of masks
         if truth:
             out[part] = array[part] != 0
@@ -126,13 +125,11 @@ def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str
                 dtypes.resolve(semiring, array.dtype, where=where)
         else:
             origin = (part[0].start + first, *(axis.start for axis in part[1:]))
-            out[part] = _converted(array[part], semiring, target, xp, origin, where)
+            out[part] = _converted(array[part], semiring, target, origin, where)
     return out
 
 
-def _converted(
-    array: Array, semiring: Semiring, target: np.dtype, xp: ModuleType, origin: tuple[int, ...], where: str
-) -> Array:
+def _converted(array: Array, semiring: Semiring, target: np.dtype, origin: tuple[int, ...], where: str) -> Array:
     """Part of an array, whose first item is at `origin`, in dtype `target`."""
     with np.errstate(all="ignore"):
         out = array.astype(target)
@@ -140,16 +137,16 @@ def _converted(
     record = dtypes.SCALARS[target]
     if record.integer:
         if source.kind == "f":
-            top, bottom, fraction = array == math.inf, array == -math.inf, array != xp.floor(array)
+            top, bottom, fraction = array == math.inf, array == -math.inf, array != np.floor(array)
             # NaN, and infinities outside the semiring, would become ordinary numbers.
-            outside = xp.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
+            outside = np.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
             requirement = f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}"
             hint = f"A missing edge is the semiring's zero, {semiring.zero}."
             _refuse(array, outside, origin, requirement, hint, DomainError)
-        elif xp is np and array.size and _between(array, np.iinfo(source), np.iinfo(target)):
+        elif isinstance(array, np.ndarray) and array.size and _between(array, np.iinfo(source), np.iinfo(target)):
             return out  # none stands for ∞, and all fit
         else:
-            top, bottom, fraction = *_ends(source, xp, array), False
+            top, bottom, fraction = *_ends(source, array), False
         low, high = record.bounds
         wrong = ~top & ~bottom & (fraction | (array >= high) | (array <= low))
         out[top], out[bottom] = high, record.low
@@ -157,14 +154,14 @@ def _converted(
             wrong |= bottom
         _refuse(array, wrong, origin, f"{where}: {record.name} must hold every entry exactly")
     elif source.kind in "iu":
-        top, bottom = _ends(source, xp, array)
+        top, bottom = _ends(source, array)
         if target.itemsize == source.itemsize == 8:
             wrong, hint = rounded(array, out, ~top & ~bottom), "Convert them first if they may be rounded."
             _refuse(array, wrong, origin, f"{where}: {record.name} must hold every integer exactly", hint)
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
     elif source.kind == "f":
-        _refuse(array, xp.isinf(out) & ~xp.isinf(array), origin, f"{where}: {record.name} must hold every finite entry")
+        _refuse(array, np.isinf(out) & ~np.isinf(array), origin, f"{where}: {record.name} must hold every finite entry")
     return out
 
 
@@ -173,11 +170,11 @@ def _between(array: np.ndarray, *ends: np.iinfo) -> bool:
     return bool(max(x.min for x in ends) < array.min() and array.max() < min(x.max for x in ends))
 
 
-def _ends(source: np.dtype, xp: ModuleType, array: Array) -> tuple[Scalar, Scalar]:
+def _ends(source: np.dtype, array: Array) -> tuple[Scalar, Scalar]:
     """Masks of +∞ and −∞ in an integer array."""
     record = dtypes.SCALARS.get(source)
     ends = record.infinities if record and record.entries else {}
-    none = xp.zeros(array.shape, dtype=bool)
+    none = np.zeros_like(array, bool)
     top, bottom = (array == ends[x] if x in ends else none for x in (math.inf, -math.inf))
     return top, bottom
 

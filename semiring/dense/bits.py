@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -471,3 +472,16 @@ def _cuda() -> ModuleType:
             f"BitMatrix: this needs kernels on the GPU, got {problem}. Move it: words.get()."
         ) from problem
     return words
+
+
+def packed_strips(strips: Iterable[Array], shape: tuple[int, int]) -> BitMatrix:
+    """Pack bool arrays of a matrix's rows, from the first on."""
+    new, end = None, 0
+    for strip in strips:
+        part = BitMatrix.from_bool(strip).words
+        if new is None:
+            on_host = isinstance(part, np.ndarray)
+            new = BitMatrix.zeros(shape) if on_host else BitMatrix._of(_cuda().zeros(shape), shape)
+        new.words[end : end + len(part)] = part
+        end += len(part)
+    return BitMatrix.zeros(shape) if new is None else new

@@ -188,18 +188,18 @@ def matmul(
     kind = in_kind_of(a, b, where="matmul")
     if witness and out is not None and not (isinstance(out, tuple) and len(out) == 2):
         raise DTypeError(f"matmul: with witness=True, out must be a tuple (C, K), got {type(out).__name__}.")
+    outs = (out or (None, None)) if witness else (out,)
+    outputs = [kind if X is None else output_of(X, kind, where="matmul") for X in outs]
     with on_device(a.array):
         if not witness:
-            output = kind if out is None else output_of(out, kind, where="matmul")
-            into = None if out is None else output.array
+            into = None if out is None else outputs[0].array
             product = multiplied(
                 a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
             )
-            return output.give_back(product, where="matmul")
-        outputs = [None if X is None else output_of(X, kind, where="matmul") for X in out or (None, None)]
-        C, K = (None if X is None else X.array for X in outputs)
-        found = witnesses.multiplied(a.array, b.array, s, (C, K), dtype=dtype, device=device, threads=threads)
-        C, K = ((X or kind).give_back(result, where="matmul") for X, result in zip(outputs, found, strict=True))
+            return outputs[0].give_back(product, where="matmul")
+        targets = [None if X is None else output.array for X, output in zip(outs, outputs, strict=True)]
+        found = witnesses.multiplied(a.array, b.array, s, targets, dtype=dtype, device=device, threads=threads)
+        C, K = (output.give_back(result, where="matmul") for output, result in zip(outputs, found, strict=True))
         return C, K
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,29 @@ LENGTHS = {"cpu": 1 << 21, "cuda": 1 << 30}
 _last: dict[tuple[Semiring, np.dtype], bool] = {}
 
 
+class Factors(NamedTuple):
+    """Operands of a product: in one dtype of the semiring, on the device that multiplies, with the product's shape."""
+
+    A: Array
+    B: Array
+    semiring: Semiring
+    shape: tuple[int, ...]
+    device: str
+    threads: int | None
+
+    def bind(self, *, nonnegative: bool) -> Backend:
+        return bind(self.semiring, self.A.dtype, device=self.device, nonnegative=nonnegative, threads=self.threads)
+
+    def as_matrices(self, *results: np.dtype) -> tuple[Array, Array, list[Array]]:
+        """Operands, vectors as matrices, and memory for a product in each of some dtypes (MemoryNeeded)."""
+        A, B, shape = self.A, self.B, self.shape
+        left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
+        full = *shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)], left.shape[-2], right.shape[-1]
+        needed = math.prod(full) * sum(dtype.itemsize for dtype in results)
+        memory.require(needed, self.device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+        return left, right, [module(A).empty(full, dtype) for dtype in results]
+
+
 def multiplied(
     A: Array, B: Array, s: Semiring, out: Array = None, *, accumulate: bool = False, dtype: DType = None,
     device: str | None = None, threads: int | None = None,
@@ -39,41 +63,38 @@ def multiplied(
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
         check_result(out, A, shape, A.dtype)
-    home, where = device_of(A), device_of(A, device)
-    added = out if accumulate else None
-    A, B, added = (X if X is None else to_device(X, where) for X in (A, B, added))
-    C = to_device(_product(A, B, added, shape, s, where, threads), home)
+    home, there = device_of(A), device_of(A, device)
+    factors = Factors(to_device(A, there), to_device(B, there), s, shape, there, threads)
+    C = to_device(_product(factors, to_device(out, there) if accumulate else None), home)
     if out is None:
         return C
     out[...] = C
     return out
 
 
-def _product(
-    A: Array, B: Array, added: Array, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
-) -> Array:
-    """A ⊗ B, or added ⊕ A ⊗ B, on `device`, in new memory: the caller's `out` may alias an operand."""
-    looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
-    left, right, (product,) = as_matrices(A, B, shape, device, A.dtype)
+def _product(factors: Factors, added: Array) -> Array:
+    """A ⊗ B, or added ⊕ A ⊗ B, in new memory: the caller's `out` may alias an operand."""
+    s, dtype, shape = factors.semiring, factors.A.dtype, factors.shape
+    looks = surveys(factors[:2] if added is None else (*factors[:2], added), s, where="matmul")
+    left, right, (product,) = factors.as_matrices(dtype)
 
     def multiply(nonnegative: bool) -> None:
         if added is not None:
             product[...] = added.reshape(product.shape)
-        ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, threads=threads)
-        _multiply_each(ops, product, left, right, added is not None)
+        _multiply_each(factors.bind(nonnegative=nonnegative), product, left, right, added is not None)
 
-    many = product.size * left.shape[-1] > LENGTHS[device]
-    if device == "cuda" and not many:
-        while_looking(multiply, looks, s, A.dtype)
+    many = product.size * left.shape[-1] > LENGTHS[factors.device]
+    if factors.device == "cuda" and not many:
+        while_looking(multiply, looks, s, dtype)
     else:
         seen = looks()
-        nonnegative = all([fast(x, s, A.dtype, 2) for x in seen])
-        narrow = many and (not nonnegative or A.dtype.itemsize == 8)
-        if narrow and by_lengths(product, left, right, seen, s, device, threads):
+        nonnegative = all([fast(x, s, dtype, 2) for x in seen])
+        narrow = many and (not nonnegative or dtype.itemsize == 8)
+        if narrow and _by_lengths(factors, product, left, right, seen):
             if added is not None:
                 better = np.minimum if s.add.selects == "least" else np.maximum
                 better(product, added.reshape(product.shape), out=product)
-        elif not (narrow and added is None and _in_int32(product, left, right, s, device, nonnegative, threads)):
+        elif not (narrow and added is None and _in_int32(factors, product, left, right, nonnegative)):
             multiply(nonnegative)
     return product if product.shape == shape else product.reshape(shape)
 
@@ -85,45 +106,32 @@ def check_result(out: Array, A: Array, shape: tuple[int, ...], dtype: DType) -> 
     check_out(out, shape, dtype, where="matmul")
 
 
-def as_matrices(
-    A: Array, B: Array, shape: tuple[int, ...], device: str, *results: np.dtype
-) -> tuple[Array, Array, list[Array]]:
-    """Operands, vectors as matrices, and memory for a product of `shape` in each of some dtypes (MemoryNeeded)."""
-    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
-    full = *shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)], left.shape[-2], right.shape[-1]
-    needed = math.prod(full) * sum(dtype.itemsize for dtype in results)
-    memory.require(needed, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
-    return left, right, [module(A).empty(full, dtype) for dtype in results]
-
-
-def by_lengths(
-    C: Array, A: Array, B: Array, looks: list[Survey], s: Semiring, device: str, threads: int | None
-) -> bool:
+def _by_lengths(factors: Factors, C: Array, A: Array, B: Array, looks: list[Survey]) -> bool:
     """C ← A ⊗ B of integers as lengths ≥ 0 in the narrowest dtype that holds all sums; False where none does."""
-    shift = shift_of(A, B, looks[:2], s) if A.size and B.size else None
+    shift = shift_of(A, B, looks[:2], factors.semiring) if A.size and B.size else None
     if shift is None or shift.longest >= dtypes.SCALARS[C.dtype].high:
         return False
     dtype = next(d for d in map(np.dtype, INTEGERS) if shift.longest < dtypes.SCALARS[d].high)
     size = (A.size + B.size + C.size) * dtype.itemsize
-    memory.require(size, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    memory.require(size, factors.device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
     infinity = dtypes.SCALARS[dtype].high
     left, right = (shift.lengths(X, by, dtype, infinity) for X, by in ((A, shift.left), (B, shift.right)))
     sums = C if dtype == C.dtype else np.empty_like(C, dtype)
-    ops = bind(min_plus, dtype, device=device, nonnegative=True, threads=threads)
-    _multiply_each(ops, sums, left, right, False)
+    lengths = factors._replace(semiring=min_plus, A=left)
+    _multiply_each(lengths.bind(nonnegative=True), sums, left, right, False)
     shift.restore(C, sums, infinity)
     return True
 
 
-def _in_int32(C: Array, A: Array, B: Array, s: Semiring, device: str, nonnegative: bool, threads: int | None) -> bool:
+def _in_int32(factors: Factors, C: Array, A: Array, B: Array, nonnegative: bool) -> bool:
     """C ← A ⊗ B of int64 on a GPU in int32, where entries are only compared and fit; else False."""
-    if device != "cuda" or C.dtype != np.int64 or not compares(s):
+    if factors.device != "cuda" or C.dtype != np.int64 or not compares(factors.semiring):
         return False
     x, y = (compressed(X, np.dtype(np.int32)) for X in (A, B))
     if x is None or y is None:
         return False
     half = module(C).empty(C.shape, np.int32)
-    _multiply_each(bind(s, half.dtype, device=device, nonnegative=nonnegative, threads=threads), half, x, y, False)
+    _multiply_each(factors._replace(A=x).bind(nonnegative=nonnegative), half, x, y, False)
     expanded(half, C.dtype, C)
     return True
 
@@ -150,8 +158,8 @@ def each(results: tuple[Array, ...], left: Array, right: Array, axes: int = 2) -
     if results[0].ndim == 2:
         yield *results, left, right
         return
-    xp, batch = module(left), results[0].shape[:-2]
-    left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
+    batch = results[0].shape[:-2]
+    left, right = (module(X).broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
     for index in np.ndindex(*results[0].shape[:-axes]):
         yield *(X[index] for X in results), left[index], right[index]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from ..host.devices import module, to_device
 from ..host.errors import ShapeError
 from ..host.types import Array, DType
 from ..kernels.backend import bind, device_of
-from .product import as_matrices, check_result, common, each, product_shape
+from .product import Factors, check_result, common, each, product_shape
 
 #: Dtype of K, as of predecessors; and of keys, lengths with k in their lowest bits.
 INDEX, KEY = np.dtype(np.int32), np.dtype(np.int32)
 
 
 def multiplied(
-    A: Array, B: Array, s: Semiring, out: tuple[Array, Array] = (None, None), *, dtype: DType = None,
+    A: Array, B: Array, s: Semiring, out: Sequence[Array] = (None, None), *, dtype: DType = None,
     device: str | None = None, threads: int | None = None,
 ) -> tuple[Array, Array]:  # fmt: skip
     """`matmul(…, witness=True)` of NumPy or CuPy arrays, each result into `out` or new memory."""
@@ -35,8 +36,8 @@ def multiplied(
             check_result(array, A, shape, kind)
     if out[0] is not None and out[1] is not None and module(A).shares_memory(*out):
         raise ShapeError("matmul: out must be two arrays, one for C and one for K, got one memory for both.")
-    home, where = device_of(A), device_of(A, device)
-    found = _product(to_device(A, where), to_device(B, where), shape, s, where, threads)
+    home, there = device_of(A), device_of(A, device)
+    found = _product(Factors(to_device(A, there), to_device(B, there), s, shape, there, threads))
     found = to_device(found[0], home), to_device(found[1], home)
     for array, result in zip(out, found, strict=True):
         if array is not None:
@@ -45,22 +46,20 @@ def multiplied(
     return C, K
 
 
-def _product(
-    A: Array, B: Array, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
-) -> tuple[Array, Array]:
+def _product(factors: Factors) -> tuple[Array, Array]:
+    s, dtype = factors.semiring, factors.A.dtype
     if s.boolean:  # as numbers with −∞ for False
-        numbers, absent = [X.astype(np.int16) for X in (A, B)], np.int16(np.iinfo(np.int16).min)
+        numbers, absent = [X.astype(np.int16) for X in factors[:2]], np.int16(np.iinfo(np.int16).min)
         left, right = (X + (np.int16(1) - X) * absent for X in numbers)
-        C, K = _product(left, right, shape, max_min, device, threads)
+        C, K = _product(factors._replace(A=left, B=right, semiring=max_min))
         return module(C).asarray(C > 0), K
-    looks = surveys((A, B), s, where="matmul")()
-    left, right, (C, K) = as_matrices(A, B, shape, device, A.dtype, INDEX)
-    nonnegative = all(fast(x, s, A.dtype, 2) for x in looks)
-    ops: Any = bind(s, A.dtype, device=device, nonnegative=nonnegative, threads=threads)
+    looks = surveys(factors[:2], s, where="matmul")()
+    left, right, (C, K) = factors.as_matrices(dtype, INDEX)
+    ops: Any = factors.bind(nonnegative=all(fast(x, s, dtype, 2) for x in looks))
     for X, W, Y, Z in each((C, K), left, right):
-        if device == "cpu" or not _by_keys(X, W, Y, Z, s, looks):
+        if factors.device == "cpu" or not _by_keys(X, W, Y, Z, s, looks):
             ops.matmul_with_witness(X, W, Y, Z)
-    return C.reshape(shape), K.reshape(shape)
+    return C.reshape(factors.shape), K.reshape(factors.shape)
 
 
 def _by_keys(C: Array, K: Array, A: Array, B: Array, s: Semiring, looks: list[Survey]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algebra.conversion import conform, from_sequence
 from ..algebra.records import Semiring
-from .devices import CPU, CUDA, PINNED, is_plain, on_device
+from .devices import CPU, CUDA, PINNED, is_plain
 from .errors import DeviceError, DTypeError, SemiringError, ShapeError
 from .types import Array, DType
 
@@ -256,7 +256,7 @@ def _as_array(source: Array, where: str) -> tuple[Array, bool]:
     if _library(source) == "cupy":
         if not _is_half(source):
             return source, False
-        with on_device(source):
+        with source.device:
             return source.astype(np.float32), True
     if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
         plain = source.resolve_neg() if hasattr(source, "resolve_neg") else source  # torch exports a lazy −x as x

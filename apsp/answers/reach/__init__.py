@@ -140,7 +140,8 @@ def transitive_closure(
             where="transitive_closure", engine=engine, schedule=schedule, block=block, callback=callback,
             threads=threads, device=where, gpus=gpus, limits=in_effect, packed=True,
         )  # fmt: skip
-        found = answer(Question(graph, lor_land, wants))
+        question = Question(graph, lor_land, wants)
+        found = answer(question)
         packed, seconds = found.engine, clock() - start
         assert isinstance(packed, Packed)
         c, closed = packed.condensation, packed.closed

@@ -46,7 +46,8 @@ def close(
     on_survey(seen)
     diverges = divergence.may_diverge(semiring, seen, M.n)
     loses = diverges and saturation.loses(seen, dtypes.parts(A), A.dtype, semiring, M.n)
-    lengths = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
+    existence = settle.Existence(A, semiring, seen, overwrite)
+    lengths = existence.precaution() if diverges else None
     if overwrite or (owned and not diverges):
         D, ready = A, None
     else:
@@ -59,7 +60,7 @@ def close(
         if not diverges:
             return D
         try:
-            lengths = settle.settle(D, None if overwrite else A, semiring, seen)
+            lengths = existence.settle(D)
             if loses:
                 saturation.refuse_in_matrix(D, semiring, where="closure")
         except (DivergenceError, DomainError) as error:

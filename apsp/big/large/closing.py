@@ -29,7 +29,8 @@ from ...io.graph.nulls import Nulls
 from ...io.graph.ondisk import refuse_overwriting
 from ...io.saving.tiles import as_store, forget_result
 from ...road import rates
-from ...road.convergence import divergence, settle
+from ...road.convergence import divergence
+from ...road.convergence.settle import Existence
 from ...road.plans import Plan, make_plan
 from ...road.schedules import distributed
 from ...road.wants import Request
@@ -196,8 +197,9 @@ class Large:
         begun = state.begun if state else 0
         risky = divergence.may_diverge(s, seen, n)
         D = source.to_array() if risky or not begun else np.empty((n, n), source.dtype)
+        existence = Existence(D, s, seen, overwrite=True)
         # Cycles of length about 0 amplify each other's rounding, but not on Johnson's lengths.
-        lengths = settle.precaution(D, s, seen, overwrite=True) if risky else None
+        lengths = existence.precaution() if risky else None
         if state and begun:
             state.store.window(every, every, D)
         if lengths is not None:
@@ -231,7 +233,7 @@ class Large:
         if lengths is not None:
             lengths.restore(D)
         elif risky:
-            settle.settle(D, None, s, seen)
+            existence.settle(D)
         if state:
             state.close()
         return D

@@ -133,7 +133,7 @@ def matrix_or_graph(A: Array, wants: Wants) -> Array:
         source = as_graph(A, unweighted=wants.unweighted)
     else:
         names_of(A)  # a row must be the vertex that its column is
-        source = as_graph(Graph.from_matrix(A), unweighted=True) if limited and wants.unweighted else A
+        source = Graph.from_matrix(A).having(weighted=False) if limited and wants.unweighted else A
     return source.having(nulls=wants.nulls) if isinstance(source, Graph) and wants.nulls is not None else source
 
 

@@ -18,7 +18,7 @@ from semiring.dense.ranking import Ranking
 from semiring.host.types import Label, Scalar, Weight
 
 from ...csgraph.conversion import FLOAT, Network
-from ...csgraph.engines import Options, distances
+from ...csgraph.engines import Rows
 from ...road.arcs import SINGLE
 
 #: {node: distance} from one source, and {source: such a dict}.
@@ -132,7 +132,7 @@ class Arcs:
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
         network = self.network(self.dtype if sources is None or len(sources) >= SINGLE else FLOAT)
-        return distances(network, sources, Options()).astype(dtype, copy=False)
+        return Rows(network, sources).distances().astype(dtype, copy=False)
 
     def blocks(
         self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT

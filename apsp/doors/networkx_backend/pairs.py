@@ -17,7 +17,7 @@ from semiring.dense.ranking import in_batches
 from semiring.host.errors import NegativeCycleError
 from semiring.host.types import Label, Weight
 
-from ...csgraph.engines import Options, potentials, with_predecessors
+from ...csgraph.engines import Rows, potentials
 from ...road.log import warn
 from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none, names, nonnegative, original, positions
 
@@ -163,7 +163,7 @@ def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[La
     arcs = _arcs_by_attribute(G, weight)
     if arcs is None:
         return original(name, G, weight)
-    D, P = _raise_unbounded(lambda: with_predecessors(arcs.network(), None, Options()))
+    D, P = _raise_unbounded(Rows(arcs.network()).with_predecessors)
     loops = arcs.tails[arcs.tails == arcs.heads]
     P[loops, loops] = loops
     nodes, before = G.nodes, {}
@@ -264,7 +264,7 @@ def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, n
     step = max(1, BLOCK // max(12 * arcs.n, 1))
     for start in range(0, arcs.n, step):
         part = np.arange(start, min(start + step, arcs.n))
-        yield part, *with_predecessors(arcs.network(), None if len(part) == arcs.n else part, Options())
+        yield part, *Rows(arcs.network(), None if len(part) == arcs.n else part).with_predecessors()
 
 
 def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:

@@ -130,7 +130,7 @@ class Graph(Exported):
         """
         if isinstance(A, (list, tuple)) and not A:
             A = np.empty((0, 0))
-        A = OnDisk.from_path(A.path) if isinstance(A, TileStore) else A
+        A = OnDisk.of(A, A.path) if isinstance(A, TileStore) else A
         dense: Any = A if isinstance(A, OnDisk) else asarray(A, where="Graph")
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
             raise ShapeError(f"Graph: a matrix must be square, (n, n), got shape {dense.shape}.{_meant(dense.shape)}")

@@ -86,7 +86,7 @@ def present(A: Array, nulls: Nulls = None) -> Array:
     if A.dtype.kind == "f":
         return abs(A) != np.inf
     ends = _infinities(A.dtype)
-    return (A != ends[0]) & (A != ends[1]) if ends else module(A).ones(A.shape, dtype=bool)
+    return (A != ends[0]) & (A != ends[1]) if ends else A >= 0  # without a sign
 
 
 def _infinities(dtype: np.dtype) -> tuple[float, ...]:

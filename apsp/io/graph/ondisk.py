@@ -14,7 +14,7 @@ import numpy as np
 from semiring.algebra import catalog, dtypes
 from semiring.algebra.conversion import conform
 from semiring.algebra.records import Semiring
-from semiring.dense.bits import BitMatrix
+from semiring.dense.bits import BitMatrix, packed_strips
 from semiring.host.errors import FormatError
 from semiring.host.memory import require
 from semiring.host.types import Array, DType
@@ -45,12 +45,18 @@ class OnDisk:
     @classmethod
     def from_path(cls, path: str | os.PathLike[str]) -> OnDisk:
         """The matrix at this path; raises FormatError or OSError."""
-        found, place = _opened(path), os.path.abspath(path)
+        return cls.of(_opened(path), path)
+
+    @classmethod
+    def of(cls, found: Any, path: str | os.PathLike[str]) -> OnDisk:
+        """The matrix of a store or mapped file, which lies at this path."""
+        place = os.path.abspath(path)
+        identity, name = _identity(place, found), None
         if isinstance(found, TileStore):
             found.require_closed()
-        name = found.attributes.get("semiring") if isinstance(found, TileStore) else None
+            name = found.attributes.get("semiring")
         declared = name if name in catalog.names() and found.dtype.name in catalog.get(name).dtypes else None
-        return cls(place, (found.shape[0], found.shape[1]), found.dtype, _identity(place, found), declared)
+        return cls(place, (found.shape[0], found.shape[1]), found.dtype, identity, declared)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -132,10 +138,8 @@ class Windows:
     def packed(self) -> BitMatrix:
         """The edges as a BitMatrix, packed strip by strip."""
         (m, n), zero = self.shape, dtypes.zero(self.semiring, self.dtype)
-        bits, step = BitMatrix.zeros((m, n)), height(n * self.dtype.itemsize, together(self.of))
-        for start in range(0, m, step):
-            bits.words[start : start + step] = BitMatrix.from_bool(self[start : start + step] != zero).words
-        return bits
+        step = height(n * self.dtype.itemsize, together(self.of))
+        return packed_strips((self[start : start + step] != zero for start in range(0, m, step)), (m, n))
 
 
 def refuse_overwriting(matrix: Array, output: str | os.PathLike[str] | None, *, where: str) -> None:

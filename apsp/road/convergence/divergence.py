@@ -34,8 +34,8 @@ def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:
         return False
     if semiring.idempotent and semiring.add.selects:
         # No cycle beats `one` unless the best possible entry does.
-        one, add = semiring.one, semiring.add.python
-        return bool(add(add(one, survey.least), survey.greatest) != one)
+        one = semiring.one
+        return survey.least < one if semiring.add.selects == "least" else survey.greatest > one
     return not semiring.boolean
 
 
@@ -61,16 +61,14 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
 
 
 def precaution(A: Array, semiring: Semiring) -> Johnson | None:
-    """`settle.precaution` of a matrix that is overwritten."""
-    if Lengths.of(semiring) is None:
-        return None
-    potential = potentials(_host(A), semiring, careful=True)
+    """`Existence.precaution` of a matrix that is overwritten."""
+    potential = potentials(_host(A), semiring, careful=True) if Lengths.of(semiring) else None
     return None if potential is None else Johnson(semiring, potential)
 
 
 def settle(D: Array, A: Array, semiring: Semiring) -> Johnson | None:
-    """`settle.settle`: whether the diagonal is `one`, or is but for rounding."""
-    diagonal = _host(D.diagonal())
+    """`Existence.settle`: whether the diagonal is `one`, or is but for rounding."""
+    diagonal = host(D.diagonal())
     vertex = beaten(diagonal, semiring)
     if vertex is None:
         return None
@@ -81,7 +79,7 @@ def settle(D: Array, A: Array, semiring: Semiring) -> Johnson | None:
         return Johnson(semiring, potential)
     one = dtypes.one(semiring, D.dtype)
     if A is not None:  # a loop is not rounded
-        loops = [semiring.add.python(one.item(), a) for a in _host(A.diagonal()).tolist()]
+        loops = [semiring.add.python(one.item(), a) for a in host(A.diagonal()).tolist()]
         loop = beaten(np.array(loops, A.dtype), semiring)
         if loop is not None:
             raise vertex_error(loop, A[loop, loop].item(), semiring, where="closure")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from semiring.algebra import dtypes
 from semiring.algebra.catalog import lor_land, max_min
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey, extremes
-from semiring.dense.bits import BitMatrix
+from semiring.dense.bits import packed_strips
 from semiring.dense.margins import begun, greatest, margins, radius_below_one
 from semiring.host.devices import host, module
 from semiring.host.errors import DivergenceError
@@ -39,7 +40,7 @@ TOGETHER, SMALL = 1 << 24, 512
 
 
 def sums(A: Array, semiring: Semiring) -> Callable[[], np.ndarray] | None:
-    """Begin the row sums of a matrix for `precaution`; None on the CPU and where they tell nothing."""
+    """Begin the row sums of a matrix for `Series.precaution`; None on the CPU and where they tell nothing."""
     if type(A) is np.ndarray or not (
         dtypes.SCALARS[A.dtype].floating and semiring.closed and semiring.series and semiring.add.ufunc
     ):
@@ -47,90 +48,91 @@ def sums(A: Array, semiring: Semiring) -> Callable[[], np.ndarray] | None:
     return begun(A[None], semiring)
 
 
-def precaution(A: Array, semiring: Semiring, survey: Survey, rows: Callable[[], np.ndarray] | None = None) -> None:
-    """Raise DivergenceError for A (n, n) or (batch, n, n) if it visibly has no closure, before any work.
+class Series(NamedTuple):
+    """Existence of closures over a semiring whose ⊕ sums, of matrices or batches, (n, n) or (batch, n, n).
 
-    It names a vertex, and in a batch the matrix. AlgebraError for a cycle in a semiring without star. rows: `sums`.
+    It raises DivergenceError, which names a vertex, and in a batch the matrix.
     """
-    batch = A if A.ndim == 3 else A[None]
-    real = semiring.series == "real"
-    undecided = np.arange(len(batch))
-    if semiring.closed and dtypes.SCALARS[A.dtype].boolean:
-        return
-    if semiring.closed and semiring.series and semiring.add.ufunc:
-        undecided = np.flatnonzero(~_sums_below_one(batch, semiring, rows))
-    together = max(1, TOGETHER // max(1, A.shape[-1] ** 2))
-    for start in range(0, len(undecided), together):
-        index = undecided[start : start + together]
-        part = batch if len(index) == len(batch) else batch[module(A).asarray(index)]
-        labels = components(part, semiring)
-        if semiring.closed and semiring.series and not (real and not survey.nonnegative):
-            _require_rows_below_one(part, labels, semiring, index if A.ndim == 3 else None)
-            continue
-        for at, matrix, row in zip(index.tolist(), part, host(labels), strict=True):
-            for members in _members(matrix, row, semiring):
-                _require(matrix, members, semiring, at if A.ndim == 3 else None)
 
+    semiring: Semiring
+    seen: Survey
 
-def _require(A: Array, members: np.ndarray, semiring: Semiring, at: int | None) -> None:
-    """Raise for a strongly connected component whose series diverges, whatever cancels in it."""
-    if not semiring.closed:
-        raise semiring.starless("closure", int(members[0]))
-    which = f"of vertex {members[0]}'s strongly connected component"
-    if semiring.series is None:
-        if not _settles(_block(A, members, copies=8), semiring):
-            raise _error(f"the partial sums {which} do not settle", int(members[0]), at)
-    elif semiring.series == "real":
-        rounding = len(members) * dtypes.SCALARS[A.dtype].eps
-        if not radius_below_one(_block(A, members, copies=4).astype(np.float64), rounding):
-            raise _error(f"the spectral radius {which} is not below 1", int(members[0]), at)
+    @property
+    def _by_pivots(self) -> bool:
+        """Whether numbers of one sign are summed: a pivot ≥ `one` then shows that there is no limit."""
+        return bool(self.semiring.series) and (self.semiring.series != "real" or self.seen.nonnegative)
 
+    def precaution(self, A: Array, rows: Callable[[], np.ndarray] | None = None) -> None:
+        """Raise if A visibly has no closure, before any work; AlgebraError without star. rows: `sums`."""
+        semiring, batch = self.semiring, A if A.ndim == 3 else A[None]
+        undecided = np.arange(len(batch))
+        if semiring.closed and dtypes.SCALARS[A.dtype].boolean:
+            return
+        if semiring.closed and semiring.series and semiring.add.ufunc:
+            undecided = np.flatnonzero(~_sums_below_one(batch, semiring, rows))
+        together = max(1, TOGETHER // max(1, A.shape[-1] ** 2))
+        for start in range(0, len(undecided), together):
+            index = undecided[start : start + together]
+            part = batch if len(index) == len(batch) else batch[module(A).asarray(index)]
+            labels = components(part, semiring)
+            if semiring.closed and self._by_pivots:
+                _require_rows_below_one(part, labels, semiring, index if A.ndim == 3 else None)
+                continue
+            for at, matrix, row in zip(index.tolist(), part, host(labels), strict=True):
+                for members in _members(matrix, row, semiring):
+                    self._require(matrix, members, at if A.ndim == 3 else None)
 
-def check(D: Array, semiring: Semiring, seen: Survey) -> None:
-    """Raise DivergenceError for a closure D (or batch) whose diagonal shows a pivot ≥ `one` − rounding."""
-    if dtypes.SCALARS[D.dtype].boolean:
-        return
-    real, way = semiring.series == "real", semiring.order
-    decided = semiring.series is None or (real and not seen.nonnegative)  # beforehand
-    limit = math.inf if decided else way * _star(_near_one(semiring, D.dtype, D.shape[-1]), semiring)
-    lowest = 0.0 if real and not decided else semiring.zero if semiring.series == "positive" else -sys.float_info.max
-    least, most = sorted(way * x for x in extremes(D))
-    if way * lowest <= least and most < limit:  # then the diagonals are, too
-        return
-    diagonals = host(module(D).diagonal(D, 0, -2, -1))
-    batch, diagonals = (D, diagonals) if D.ndim == 3 else (D[None], diagonals[None])
-    suspect = ~(np.isfinite(diagonals) & (way * diagonals < limit)).all(axis=1)
-    suspect |= real and not decided and not least >= 0
-    for at in np.flatnonzero(suspect).tolist():
-        _check(batch[at], diagonals[at], semiring, decided, at if D.ndim == 3 else None)
+    def _require(self, A: Array, members: np.ndarray, at: int | None) -> None:
+        """Raise for a strongly connected component whose series diverges, whatever cancels in it."""
+        semiring = self.semiring
+        if not semiring.closed:
+            raise semiring.starless("closure", int(members[0]))
+        which = f"of vertex {members[0]}'s strongly connected component"
+        if semiring.series is None:
+            if not _settles(_block(A, members, copies=8), semiring):
+                raise _error(f"the partial sums {which} do not settle", int(members[0]), at)
+        elif semiring.series == "real":
+            rounding = len(members) * dtypes.SCALARS[A.dtype].eps
+            if not radius_below_one(_block(A, members, copies=4).astype(np.float64), rounding):
+                raise _error(f"the spectral radius {which} is not below 1", int(members[0]), at)
 
+    def check(self, D: Array) -> None:
+        """Raise for a closure D (or batch) whose diagonal shows a pivot ≥ `one` − rounding."""
+        if dtypes.SCALARS[D.dtype].boolean:
+            return
+        semiring, by_pivots, way = self.semiring, self._by_pivots, self.semiring.order
+        limit = _limit(semiring, D.dtype, D.shape[-1]) if by_pivots else math.inf
+        signed = semiring.series == "real" and by_pivots
+        lowest = 0.0 if signed else semiring.zero if semiring.series == "positive" else -sys.float_info.max
+        least, most = sorted(way * x for x in extremes(D))
+        if way * lowest <= least and most < limit:  # then the diagonals are, too
+            return
+        diagonals = host(module(D).diagonal(D, 0, -2, -1))
+        batch, diagonals = (D, diagonals) if D.ndim == 3 else (D[None], diagonals[None])
+        suspect = ~(np.isfinite(diagonals) & (way * diagonals < limit)).all(axis=1)
+        suspect |= signed and not least >= 0
+        for at in np.flatnonzero(suspect).tolist():
+            self._check(batch[at], diagonals[at], limit, at if D.ndim == 3 else None)
 
-def _check(D: Array, diagonal: np.ndarray, semiring: Semiring, decided: bool, at: int | None) -> None:
-    """Check one closure by its diagonal and, over the reals, its negative entries."""
-    bad = np.flatnonzero(~np.isfinite(diagonal))
-    if bad.size:
-        raise _error(f"a closed walk at vertex {bad[0]} weighs {diagonal[bad[0]]}", int(bad[0]), at)
-    if decided:
-        return
-    if semiring.series == "real":  # I − A is an M-matrix iff its inverse is nonnegative
-        for part in dtypes.chunks(D):
-            if bool((below := (D[part] < 0).any(axis=1)).any()):
-                vertex = part[0].start + int(below.argmax())
-                raise _error("elimination met a pivot above 1", vertex, at)
-    zero = dtypes.zero(semiring, D.dtype)
-    # D[v, v] is at least the star of v's pivot; the fewer vertices share cycles with v, the nearer to `one` it may be.
-    way = semiring.order
-    for vertex in np.flatnonzero(
-        way * diagonal >= way * _star(_near_one(semiring, D.dtype, len(D)), semiring)
-    ).tolist():
-        together = int(((D[vertex] != zero) & (D[:, vertex] != zero)).sum())
-        if way * diagonal[vertex] >= way * _star(_near_one(semiring, D.dtype, together), semiring):
-            raise _error(
-                f"a pivot at vertex {vertex} is {semiring.one:g} within rounding: closed walks weigh "
-                f"{diagonal[vertex]:g}",
-                vertex,
-                at,
-            )
+    def _check(self, D: Array, diagonal: np.ndarray, limit: float, at: int | None) -> None:
+        """Check one closure by its diagonal and, over the reals, its negative entries."""
+        semiring, bad = self.semiring, np.flatnonzero(~np.isfinite(diagonal))
+        if bad.size:
+            raise _error(f"a closed walk at vertex {bad[0]} weighs {diagonal[bad[0]]}", int(bad[0]), at)
+        if not self._by_pivots:
+            return
+        if semiring.series == "real":  # I − A is an M-matrix iff its inverse is nonnegative
+            for part in dtypes.chunks(D):
+                if bool((below := (D[part] < 0).any(axis=1)).any()):
+                    vertex = part[0].start + int(below.argmax())
+                    raise _error("elimination met a pivot above 1", vertex, at)
+        zero = dtypes.zero(semiring, D.dtype)
+        # D[v, v] is at least the star of v's pivot; the fewer vertices share cycles with v, the nearer to `one` it is.
+        for vertex in np.flatnonzero(semiring.order * diagonal >= limit).tolist():
+            together = int(((D[vertex] != zero) & (D[:, vertex] != zero)).sum())
+            if semiring.order * diagonal[vertex] >= _limit(semiring, D.dtype, together):
+                weight = f"closed walks weigh {diagonal[vertex]:g}"
+                raise _error(f"a pivot at vertex {vertex} is {semiring.one:g} within rounding: {weight}", vertex, at)
 
 
 def components(A: Array, semiring: Semiring) -> Array:
@@ -150,12 +152,9 @@ def components(A: Array, semiring: Semiring) -> Array:
 
 def _label(A: Array, labels: Array, semiring: Semiring) -> None:
     """The least vertex of each component of one matrix, by Boolean closure."""
-    xp, n, zero = module(A), len(A), dtypes.zero(semiring, A.dtype)
-    words = xp.empty((n, -(-n // 64)), np.uint64)
+    n, zero = len(A), dtypes.zero(semiring, A.dtype)
     rows = max(1, (1 << 20) // max(n, 1))
-    for start in range(0, n, rows):
-        words[start : start + rows] = BitMatrix.from_bool(A[start : start + rows] != zero).words
-    reach = BitMatrix(words, (n, n))
+    reach = packed_strips((A[start : start + rows] != zero for start in range(0, n, rows)), (n, n))
     ops = bind(lor_land, bool, device=device_of(A))
     schedules.get("recursive")(reach, ops, block=ops.pivot)
     ops.synchronize()
@@ -194,12 +193,12 @@ def _near_one(semiring: Semiring, dtype: DType, m: int) -> float:
     return float(semiring.one) - semiring.order * m * eps * size
 
 
-def _star(value: float, semiring: Semiring) -> float:
-    """The star of a number; infinite where Python raises."""
+def _limit(semiring: Semiring, dtype: DType, m: int) -> float:
+    """The star of `one` less rounding, by which a closure is bounded, in ⊕'s order; infinite where Python raises."""
     try:
-        return float(semiring.closure_of(value))
+        return semiring.order * float(semiring.closure_of(_near_one(semiring, dtype, m)))
     except (ArithmeticError, ValueError):
-        return math.inf
+        return semiring.order * math.inf
 
 
 def _sums_below_one(A: Array, semiring: Semiring, rows: Callable[[], np.ndarray] | None) -> np.ndarray:
@@ -266,13 +265,9 @@ def _close(A: Array, B: Array) -> bool:
 
 
 def _error(cause: str, vertex: int, at: int | None) -> DivergenceError:
+    which = "" if at is None else f" It is matrix {at} of the batch."
     return DivergenceError(
         f"closure: I ⊕ A ⊕ A² ⊕ … must have a limit, got a matrix of which {cause}. "
-        f"Scale the matrix down, or compute in float64 where it is float32.{of_batch(at)}",
+        f"Scale the matrix down, or compute in float64 where it is float32.{which}",
         vertex,
     )
-
-
-def of_batch(at: int | None) -> str:
-    """A sentence for errors naming the matrix of a batch."""
-    return "" if at is None else f" It is matrix {at} of the batch."

@@ -28,9 +28,13 @@ Beside them: `base` has the protocol `Engine`, with default bodies by rows; `fac
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ..registry import records
 from .base import MANY, Engine, Kind
+
+if TYPE_CHECKING:
+    from ..question import Question
 
 __all__ = ["MANY", "Engine", "Kind", "candidates", "get", "kinds", "names"]
 
@@ -54,11 +58,27 @@ def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True) -> t
     return tuple(k for k in every if k.gpus == gpus and k.limits in (None, limits) and (listed or k.matrices))
 
 
+def candidates(question: Question) -> tuple[Kind, ...]:
+    """Engines to choose from; where one is requested, by name or an order, all of its place."""
+    wants, source = question.wants, question.source
+    alone = wants.packed  # all its engines take both
+    gpus, limits = not alone and wants.gpus is not None, not alone and wants.limits is not None
+    if wants.engine != "auto" or wants.ordered:
+        return kinds(gpus=gpus, limits=limits, listed=question.is_graph)
+    shape = getattr(getattr(source, "dense", source), "shape", ()) or (0,)  # of a matrix
+    return _suitable(
+        gpus=gpus, limits=limits, listed=question.listed or question.picks or wants.packed, large=shape[-1] >= MANY,
+        numbers=not (question.semiring.boolean or wants.packed), scheduled=wants.scheduled,
+        saved=wants.limits is not None and wants.limits.checkpoint is not None,
+        device=question.device if question.is_graph else "",
+    )  # fmt: skip
+
+
 @cache
-def candidates(
+def _suitable(
     *, gpus: bool, limits: bool, listed: bool, large: bool, numbers: bool, scheduled: bool, saved: bool, device: str
 ) -> tuple[Kind, ...]:
-    """Engines to choose from: for matrices with many vertices (`large`), numbers, schedules, checkpoints, a device."""
+    """Engines for matrices with many vertices (`large`), numbers, schedules, checkpoints, a device."""
     return tuple(
         kind
         for kind in kinds(gpus=gpus, limits=limits, listed=listed)

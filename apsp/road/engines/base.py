@@ -16,7 +16,7 @@ from semiring.algebra.records import Semiring
 from semiring.host.devices import host, module, on_device, to_device
 from semiring.host.memory import require
 from semiring.host.spelling import came
-from semiring.host.types import Array, Blocks, Edges, Fields, Scalar
+from semiring.host.types import Array, Blocks, Edges, Fields, Function, Scalar
 
 from ...io.graph import Graph
 from ...io.labels import Labels
@@ -241,6 +241,11 @@ class Engine(ABC):
     def storage(self) -> Array:
         """The stored entries (array or store), computed if necessary."""
         return host(self.table())
+
+
+def forwarded(name: str) -> Function:
+    """A method of a view: that of its `engine`."""
+    return lambda self, *arguments, **options: getattr(self.engine, name)(*arguments, **options)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,8 +82,9 @@ def eliminated(question: Question) -> Eliminated:
                 del engine
                 question.once(analysis).panels.release()
                 return eliminated(question.widened(analysis))
-            rows = engine.rows(np.arange(question.n))
-            saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
+            labels, zero = question.graph.labels, dtypes.zero(s, dtype)
+            every = saturation.Distances(partial(engine.rows, np.arange(question.n)), labels, zero)
+            every.refuse(lambda: _reached(question))
         return engine
     # A closed walk beats `one`: truly, or by rounding only, which Johnson's weights prevent.
     del engine

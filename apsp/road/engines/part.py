@@ -16,6 +16,7 @@ from semiring.host.types import Array, Blocks, Scalar
 
 from ...io.graph import Graph
 from ...io.labels import Labels
+from ..question import Question
 from .base import BLOCK, Changed, Engine, placed
 from .dense import Dense
 
@@ -116,6 +117,16 @@ class Found(Dense):
         return self.engine.all_pairs
 
     refuse_unbounded = Part.refuse_unbounded
+
+
+def part_of(question: Question, engine: Engine) -> Part | Found:
+    """The requested rows and columns; computed now if the engine would repeat searches."""
+    wants, i = question.wants, question.wants.sources
+    if i is None:
+        i = np.arange(question.n if wants.ends is None else len(wants.ends))
+    j = wants.ends if wants.targets is None else wants.targets
+    part = Part(engine, i, j, None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype))
+    return Found(part) if engine.repeats and wants.partial and not wants.table else part
 
 
 class Limit:

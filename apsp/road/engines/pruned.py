@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from semiring.algebra import dtypes
-from semiring.algebra.records import Semiring
 from semiring.dense.acyclic import close_acyclic
 from semiring.dense.cycles import Lengths
 from semiring.host.devices import module, on_device
@@ -26,7 +25,7 @@ from ...io.graph.entries import listed
 from ...io.labels import Labels
 from ..plans import Plan
 from ..question import Question
-from .base import Engine, placed
+from .base import Engine, forwarded, placed
 from .condensation import Condensation, condense, reached
 from .dense import Dense
 
@@ -60,14 +59,7 @@ class Pruned(Engine):
             return super().panels(columns=True)
         return ((positions, D.T) for positions, D in self.rows(np.flatnonzero(self.known)))
 
-    def column(self, j: int) -> np.ndarray:
-        return self.engine.column(j)
-
-    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return self.engine.entries(i, j)
-
-    def hub_labels(self) -> None:
-        self.engine.hub_labels()
+    column, entries, hub_labels = map(forwarded, ("column", "entries", "hub_labels"))
 
 
 class Unbounded(Pruned):
@@ -77,13 +69,12 @@ class Unbounded(Pruned):
     of the whole graph.
     """
 
-    def __init__(
-        self, engine: Engine, labels: Labels, c: Condensation, cycles: dict[int, list[int]], semiring: Semiring
-    ) -> None:
-        super().__init__(engine, labels, np.ones(len(c.component), bool))
+    def __init__(self, engine: Engine, rest: Rest, cycles: dict[int, list[int]]) -> None:
+        c = rest.condensation
+        super().__init__(engine, rest.labels, np.ones(len(c.component), bool))
         self.in_memory = self.stored = engine.in_memory
-        self.component, self.cycles, self.count, self.semiring = c.component, cycles, c.count, semiring
-        self.best = engine.dtype.type(Lengths.required(semiring).to_entries(np.float64(-np.inf)))
+        self.component, self.cycles, self.count, self.semiring = c.component, cycles, c.count, rest.question.semiring
+        self.best = engine.dtype.type(Lengths.required(self.semiring).to_entries(np.float64(-np.inf)))
         require(c.count**2 // 2, where="on_negative_cycle", hint="Ask for graphs with fewer strong components.")
         # Two copies of the condensation, one above the other, linked downwards by the components with cycles.
         down = np.fromiter(cycles, np.int64)
@@ -168,8 +159,7 @@ def reopened(question: Question, error: DivergenceError, opened: Open) -> Opened
     if wants.sources is None or not question.is_graph or wants.limits is not None or wants.gpus is not None:
         raise error
     rest = Rest(question)
-    tails, heads, _ = rest.arcs
-    known = reached(question.n, tails, heads, wants.sources)
+    known, tails = rest.known, rest.arcs[0]
     if known[tails].all():
         raise error
     error.__traceback__ = None
@@ -190,7 +180,7 @@ def _unbounded(question: Question, error: DivergenceError, opened: Open) -> Open
         cycles.setdefault(where, list(error.cycle) or [error.vertex])
         try:
             engine, plan = opened(rest.without(list(cycles)))
-            return Unbounded(engine, rest.labels, rest.condensation, cycles, question.semiring), plan
+            return Unbounded(engine, rest, cycles), plan
         except DivergenceError as again:
             if again.vertex is None or int(component[again.vertex]) in cycles:
                 raise
@@ -204,12 +194,15 @@ def _of_one(question: Question, opened: Open) -> Opened:
         return _unbounded(question, error, opened)
 
 
+@dataclass(frozen=True)
 class Rest:
     """A question, of a graph or a `matrix`, some of whose walks have no best: its arcs, components, and parts."""
 
-    def __init__(self, question: Question) -> None:
-        self.question, self.semiring = question, question.semiring
-        self.matrix = None if question.is_graph else question.intake.taken.array
+    question: Question
+
+    @property
+    def matrix(self) -> Array:
+        return None if self.question.is_graph else self.question.intake.taken.array
 
     @cached_property
     def labels(self) -> Labels:
@@ -218,10 +211,17 @@ class Rest:
     @cached_property
     def arcs(self) -> Edges:
         """Tails, heads and weights of all arcs but those of zero weight."""
-        arcs = self.question.arcs.listed if self.matrix is None else listed(self.matrix, self.semiring)
-        there = arcs[2] != dtypes.zero(self.semiring, arcs[2].dtype)
+        arcs = self.question.arcs.listed if self.matrix is None else listed(self.matrix, self.question.semiring)
+        there = arcs[2] != dtypes.zero(self.question.semiring, arcs[2].dtype)
         tails, heads, weights = (x[there] for x in arcs)
         return tails, heads, weights
+
+    @property
+    def known(self) -> np.ndarray:
+        """Mask of the vertices within reach of the sources."""
+        sources = self.question.wants.sources
+        assert sources is not None
+        return reached(self.question.n, *self.arcs[:2], sources)
 
     @cached_property
     def condensation(self) -> Condensation:
@@ -230,8 +230,8 @@ class Rest:
     @cached_property
     def cycles(self) -> dict[int, list[int]]:
         """A cycle that beats `one` per strong component that has one, by Bellman–Ford in each."""
-        (tails, heads, weights), component = self.arcs, self.condensation.component
-        lengths = Lengths.required(self.semiring).of_entries(weights, np.nan)
+        (tails, heads, weights), component, s = self.arcs, self.condensation.component, self.question.semiring
+        lengths = Lengths.required(s).of_entries(weights, np.nan)
         inside = np.flatnonzero(component[tails] == component[heads])
         inside = inside[np.argsort(component[tails[inside]], kind="stable")]
         owner = component[tails[inside]]
@@ -241,7 +241,7 @@ class Rest:
             vertices, ends = np.unique((tails[here], heads[here]), return_inverse=True)
             begins, leads = ends.reshape(2, -1)
             try:
-                Weighted(begins, leads, weights[here], len(vertices), self.semiring).potentials(where="closure")
+                Weighted(begins, leads, weights[here], len(vertices), s).potentials(where="closure")
             except DivergenceError as error:
                 found[which] = vertices[list(error.cycle)].tolist()
         return found
@@ -252,7 +252,7 @@ class Rest:
         if self.matrix is None:
             return self.with_arcs(left[self.arcs[0]] & left[self.arcs[1]])
         M, gone = self.matrix.copy(), module(self.matrix).asarray(np.flatnonzero(~left))
-        M[gone] = M[:, gone] = dtypes.zero(self.semiring, M.dtype)
+        M[gone] = M[:, gone] = dtypes.zero(self.question.semiring, M.dtype)
         return self.with_matrix(M)
 
     def with_arcs(self, kept: np.ndarray) -> Question:

@@ -12,7 +12,7 @@ from semiring.host.memory import available
 
 from ...big.large.sources import Source
 from ...io.graph import Graph
-from ..convergence.saturation import Reach, loses, possible, reached, refuse
+from ..convergence.saturation import Distances, Reach, loses, possible
 from ..question import Question
 from .base import Engine
 
@@ -49,7 +49,8 @@ def refuse_saturated(
         most = available() if memory is None else memory
         if most is not None and n * n // 8 > most // 2:
             return None
-        return reached(D.rows(np.arange(n)), n, dtypes.zero(s, D.dtype))
+        return every.reached()
 
     block = None if D.device == "cpu" else 1 + dtypes.ON_GPU // n
-    refuse(D.rows(np.arange(n), block), D.dtype, labels, reach, where=where)
+    every = Distances(lambda: D.rows(np.arange(n), block), labels, dtypes.zero(s, D.dtype))
+    every.refuse(reach, where=where)

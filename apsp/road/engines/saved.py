@@ -7,13 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from semiring.host.types import Function
-
-from .base import Engine
-
-
-def _of_the_part(name: str) -> Function:
-    return lambda self, *arguments, **options: getattr(self.engine, name)(*arguments, **options)
+from .base import Engine, forwarded
 
 
 class Saved(Engine):
@@ -37,5 +31,5 @@ class Saved(Engine):
         return self.all_pairs.column(vertex) if recomputed else self._recompute(np.array([vertex])).column(0)
 
     rows, column, entry, entries, block, panels, table = map(
-        _of_the_part, ("rows", "column", "entry", "entries", "block", "panels", "table")
+        forwarded, ("rows", "column", "entry", "entries", "block", "panels", "table")
     )

@@ -22,10 +22,16 @@ def names() -> tuple[str, ...]:
 
 
 @cache
+def known(name: str) -> Schedule:
+    """The schedule of a plan."""
+    schedule: Schedule = records(__name__, "SCHEDULE")[name]
+    return schedule
+
+
+@cache
 def get(name: str) -> Schedule:
     """The schedule of that name, or ValueError."""
     if name not in names():
         hint = did_you_mean(name, ("auto", *names()))
         raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {came(name)}.{hint}')
-    schedule: Schedule = records(__name__, "SCHEDULE")[name]
-    return schedule
+    return known(name)

@@ -16,8 +16,7 @@ from ...host.errors import ShapeError
 from ...host.types import DType, Fields, Matrix
 from ...tensors.contraction import contracted, planned
 from ...tensors.elementwise import Arrays
-from .matrix import common_dtype, is_sparse
-from .matrix import take_in as take_in_sparse
+from .matrix import as_csr, common_dtype, is_sparse
 from .parts import reduce, transpose
 from .products import multiplied
 
@@ -118,7 +117,7 @@ def evaluated(
 def _stored(X: Matrix, s: Semiring, dtype: DType) -> Matrix:
     """Stored entries in the dtype to compute in."""
     rows = X.format in ("csr", "csc") and len(X.indptr)
-    data = X.data[: int(X.indptr[-1])] if rows else take_in_sparse(X, where="einsum").data
+    data = X.data[: int(X.indptr[-1])] if rows else as_csr(X, where="einsum").data
     return conform(data, s, dtype, where="einsum: the entries of a sparse matrix")
 
 

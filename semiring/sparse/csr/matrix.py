@@ -144,7 +144,7 @@ def _family(source: Matrix) -> Any:
     return sparse.csr_array if isinstance(source, sparse.sparray) else sparse.csr_matrix
 
 
-def take_in(source: Matrix, *, where: str) -> CSR:
+def as_csr(source: Matrix, *, where: str) -> CSR:
     """`CSR` of a sparse matrix: indices checked, duplicates kept, no needless copy.
 
     Raises DTypeError for formats with implicit zeros and for entries that are not real; ShapeError for other

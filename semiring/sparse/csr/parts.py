@@ -9,7 +9,7 @@ from ...host.errors import DTypeError, ShapeError
 from ...host.spelling import came
 from ...host.types import DType, InKind, Matrix
 from ...kernels.backend import device_of
-from .matrix import CSR, common_dtype, is_sparse, take_in
+from .matrix import CSR, as_csr, common_dtype, is_sparse
 from .products import added, reduced
 
 
@@ -19,7 +19,7 @@ def _operand(source: Matrix, where: str) -> CSR:
             f"{where}: a sparse matrix of SciPy's or CuPy's is required, got {type(source).__name__}. "
             "Arrays have NumPy's own functions."
         )
-    return take_in(source, where=where)
+    return as_csr(source, where=where)
 
 
 def add(

@@ -16,14 +16,13 @@ from ...algebra.saturation import holding, narrowed, widened
 from ...algebra.survey import survey
 from ...dense import product
 from ...host import memory
-from ...host.arrays import Taken, check_out, consistent, refuse_masked
-from ...host.arrays import take_in as take_dense
+from ...host.arrays import Taken, check_out, consistent, refuse_masked, take_in
 from ...host.devices import is_plain, module, on_device, to_device
 from ...host.errors import DTypeError, ShapeError
 from ...host.signals import load
 from ...host.types import Array, DType, Matrix
 from ...kernels.backend import device_of
-from .matrix import CSR, common_dtype, is_sparse, stacked, take_in
+from .matrix import CSR, as_csr, common_dtype, is_sparse, stacked
 
 _log = logging.getLogger("semiring")
 #: Density from which a dense matrix is smaller and faster to multiply.
@@ -100,7 +99,7 @@ def reduced(A: CSR, s: Semiring, threads: int | None, where: str) -> Matrix:
 
 def powered(A: Matrix, k: int, s: Semiring, dtype: DType, device: str | None, threads: int | None) -> Matrix:
     """`power` of a sparse matrix: sparse until it fills, then dense."""
-    taken = take_in(A, where="power")
+    taken = as_csr(A, where="power")
     with on_device(taken.data):
         dtype = common_dtype(s, dtype, taken.data, where="power")
         base: Any = taken.conformed(s, dtype, where="power")
@@ -147,7 +146,7 @@ def _power_step(A: Matrix, B: Matrix, s: Semiring, threads: int | None, name: st
 
 
 def _operand(source: Matrix, where: str) -> Matrix:
-    return take_in(source, where=where) if is_sparse(source) else take_dense(source, where=where)
+    return as_csr(source, where=where) if is_sparse(source) else take_in(source, where=where)
 
 
 def _shape(operand: Matrix) -> tuple[int, ...]:
@@ -171,7 +170,7 @@ def _sparse_mask(mask: Matrix, shape: tuple[int, ...], where: str) -> CSR:
     """Mask positions: True entries of a Boolean array, or entries of a sparse mask."""
     _require_shape(mask, shape, where)
     if is_sparse(mask):
-        return take_in(mask, where=f"{where}: mask").pattern()
+        return as_csr(mask, where=f"{where}: mask").pattern()
     array = _boolean(mask, where)
     xp = module(array)
     columns = array.nonzero()[1].astype(dtypes.index_dtype(shape[1]))
@@ -184,7 +183,7 @@ def _dense_mask(mask: Matrix, shape: tuple[int, ...], complement: bool, where: s
     """Mask of a dense product as bools, on its own device."""
     _require_shape(mask, shape, where)
     if is_sparse(mask):
-        found = take_in(mask, where=f"{where}: mask").pattern()
+        found = as_csr(mask, where=f"{where}: mask").pattern()
         xp = module(found.data)
         array = xp.zeros(shape, bool)
         array[found.rows(), found.indices] = True
@@ -201,7 +200,7 @@ def _require_shape(mask: Matrix, shape: tuple[int, ...], where: str) -> None:
 
 def _boolean(mask: Matrix, where: str) -> Matrix:
     refuse_masked(mask, where=f"{where}: mask", way="mask.filled(False)")
-    array = take_dense(mask, where=f"{where}: mask").array
+    array = take_in(mask, where=f"{where}: mask").array
     if array.dtype.kind != "b":
         raise DTypeError(f"{where}: a dense mask must be of truth values, got {array.dtype}. Pass mask != 0, say.")
     return array
@@ -328,7 +327,7 @@ def _given_back(C: CSR, a: CSR, out: Matrix, s: Semiring, accumulate: bool, thre
             f"sparse product, got {shown}."
         )
     if accumulate:
-        old = take_in(out, where=where).conformed(s, C.data.dtype, where=where)
+        old = as_csr(out, where=where).conformed(s, C.data.dtype, where=where)
         C = added(old.move(C.device), C, s, threads, where)
     made = replace(C, source=out).move(a.device).give_back(where=where)
     out.data, out.indices, out.indptr = made.data, made.indices, made.indptr
@@ -342,7 +341,7 @@ def _put(Y: Array, dense: Taken, out: Matrix, s: Semiring, accumulate: bool, thr
     Y = to_device(Y, device_of(dense.array))
     if out is None:
         return dense.give_back(Y, where=where)
-    output = take_dense(out, where=where)
+    output = take_in(out, where=where)
     if output.unwritable or output.made:
         raise DTypeError(
             f"{where}: out must be an array of {Y.dtype} to write to, got {output.unwritable or out.dtype}."
