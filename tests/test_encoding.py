@@ -118,7 +118,7 @@ def test_damaged_labels_are_an_error(text):
         decode({"labels_json": np.frombuffer(text.encode(), np.uint8)})
 
 
-@pytest.mark.parametrize("labels", [["a", 1], [(0, 1), (1, 0)], [2**70, None], ["x", "y"], [3, 5]])
+@pytest.mark.parametrize("labels", [["a", 1], [(0, 1), (1, 0)], [2**70, (None,)], ["x", "y"], [3, 5]])
 def test_every_file_with_labels_gives_them_back(labels, tmp_path):
     u, v = labels
     path = tmp_path / "x.npz"

@@ -266,8 +266,8 @@ def test_a_result_answers_pairs_by_labels(streets, at_once, dtype, monkeypatch):
 
 def test_no_walk_is_inf_and_names_are_any():
     """Two components, no strong one; whatever vertices are called."""
-    r = shortest_paths([("b", (1, 2), 4), ((1, 2), None, 0), ("x", 7.5, 1)], hub_labels=True)
-    assert (r.distance("b", None), r.distance(None, "b"), r.distance("b", 7.5)) == (4, math.inf, math.inf)
+    r = shortest_paths([("b", (1, 2), 4), ((1, 2), (None,), 0), ("x", 7.5, 1)], hub_labels=True)
+    assert (r.distance("b", (None,)), r.distance((None,), "b"), r.distance("b", 7.5)) == (4, math.inf, math.inf)
     np.testing.assert_array_equal(r.distance(["b", "x"], [7.5, "x"]), [math.inf, 0])
     with pytest.raises(VertexError, match="'y'"):
         r.distance("y", "b")

@@ -70,7 +70,10 @@ def test_a_frame_with_costs_keeps_integers():
 def test_how_far_it_is_without_turns():
     """In the numbers of the graph, whatever dtype costs ask for, and where these alone forbid a cycle."""
     roads = [("A", "B", 1234567), ("B", "C", 1), ("D", "A", 1)]
-    for options, told in (({}, " that turns allow: without them, its distance is 1234568."), ({"limit": 5}, r"\.")):
+    for options, told in (
+        ({}, " that turns allow: without them, its distance is 1234568."),
+        ({"limit": 5}, r" within the limit of 5\."),
+    ):
         r = shortest_paths(roads, turns={("A", "B", "C"): np.inf, ("D", "A", "B"): 0.5}, **options)
         with pytest.raises(NoPathError, match=f"'C' must be .*no walk between them{told}$"):
             r.path("A", "C")
