@@ -20,7 +20,7 @@ from semiring.algebra.dtypes import SCALARS
 from semiring.host.compiling import Missing, expected, uncounted
 from semiring.host.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.host.memory import available, require, shown
-from semiring.host.spelling import came, did_you_mean, refuse_texts
+from semiring.host.spelling import came, did_you_mean
 
 from ..io.display import bars, output
 from ..io.graph import Graph
@@ -142,12 +142,10 @@ def choose(question: Question) -> Plan:
     wants = question.wants
     if wants.limits is not None and not wants.packed:
         wants.limits.check(wants)
-    if wants.overwrite:
-        refuse_texts(wants.where, overwrite=wants.overwrite)
-        if question.listed:
-            raise DTypeError(
-                f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
-            )
+    if wants.overwrite and question.listed:
+        raise DTypeError(
+            f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
+        )
     bounded, kinds = wants.limits is not None and not wants.packed, engines.candidates(question)
     if wants.engine == "auto" and not wants.ordered:
         offers, reason = _offers(question, kinds), "the least predicted"

@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
+from semiring.host.spelling import refuse_texts
 from semiring.host.types import Fields
 from semiring.kernels.backend import device_of, threads_of
 from semiring.kernels.observed import Callback
@@ -42,6 +43,8 @@ class Request:
             options["threads"] = threads_of(threads, request.get("where", "shortest_paths"))
         if per_thread is not None:
             options["per_thread"] = per_thread
+        if request.get("overwrite"):
+            refuse_texts(request["where"], overwrite=request["overwrite"])
         if ":" in str(request.get("device")):
             request["device"] = device_of(None, request["device"])
         return cls(options=options, **request)

@@ -182,7 +182,7 @@ def searchable(semiring: Semiring) -> bool:
 
 
 def headroom(largest: float, count: int) -> float:
-    """A power of 2, mostly 1, times which so many numbers up to `largest` have sums and differences in float64."""
+    """Power of 2 that scales `count` numbers up to `largest` so that sums stay in float64; 1 unless they may not."""
     fits = not np.finfo(float).max / (2 * count + 2) < largest < math.inf
     return 1.0 if fits else 2.0 ** -(count.bit_length() + 1)
 

@@ -79,7 +79,7 @@ ArrayLike: TypeAlias = "np.ndarray | Sequence[Any]"
 
 
 class Computing(TypedDict, total=False):
-    """What to compute in, and by what: options that do not decide the type of a result."""
+    """Dtype, device and threads of a computation: options that do not decide the type of its result."""
 
     dtype: DType
     device: str | None
@@ -87,7 +87,7 @@ class Computing(TypedDict, total=False):
 
 
 class Masked(Computing, total=False):
-    """The same of `matvec`."""
+    """Options of `matvec` that do not decide the type of its result."""
 
     out: Array
     mask: Any
@@ -95,14 +95,14 @@ class Masked(Computing, total=False):
 
 
 class Product(Masked, total=False):
-    """The same of `matmul`."""
+    """Options of `matmul` that do not decide the type of its result."""
 
     accumulate: bool
     ties: Ties
 
 
 class Sums(Computing, total=False):
-    """The same of `einsum`."""
+    """Options of `einsum` that do not decide the type of its result."""
 
     out: Array
     ties: Ties
@@ -111,7 +111,7 @@ class Sums(Computing, total=False):
 
 
 class Along(TypedDict, total=False):
-    """The same of `sum`."""
+    """Options of `sum` that do not decide the type of its result."""
 
     axis: int | Sequence[int] | None
     dtype: DType

@@ -194,7 +194,7 @@ def _near_one(semiring: Semiring, dtype: DType, m: int) -> float:
 
 
 def _limit(semiring: Semiring, dtype: DType, m: int) -> float:
-    """The star of `one` less rounding, by which a closure is bounded, in ⊕'s order; infinite where Python raises."""
+    """Bound of a closure in ⊕'s order: the star of `one` less rounding; infinite where Python raises."""
     try:
         return semiring.order * float(semiring.closure_of(_near_one(semiring, dtype, m)))
     except (ArithmeticError, ValueError):

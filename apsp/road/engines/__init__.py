@@ -59,7 +59,7 @@ def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True) -> t
 
 
 def candidates(question: Question) -> tuple[Kind, ...]:
-    """Engines to choose from; where one is requested, by name or an order, all of its place."""
+    """Engines to choose from; all of one place if one is requested, by name or by an order."""
     wants, source = question.wants, question.source
     alone = wants.packed  # all its engines take both
     gpus, limits = not alone and wants.gpus is not None, not alone and wants.limits is not None

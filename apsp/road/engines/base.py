@@ -244,7 +244,7 @@ class Engine(ABC):
 
 
 def forwarded(name: str) -> Function:
-    """A method of a view: that of its `engine`."""
+    """Method of a view that calls the same one of its `engine`."""
     return lambda self, *arguments, **options: getattr(self.engine, name)(*arguments, **options)
 
 

@@ -54,7 +54,7 @@ struct Fiber {
     bool done = false, turned = false;  // it looked at what others may change, and may look again
     Barrier* waits = nullptr;
     long generation = 0;
-    std::size_t at = 0;  // of the instruction by which it met others last
+    std::size_t at = 0;  // address of the last instruction where it met others
     std::vector<Copy> open;
     std::vector<std::vector<Copy>> groups;
 };
@@ -81,8 +81,8 @@ inline uint3 position(unsigned i, dim3 of) { return {i % of.x, i / of.x % of.y, 
 void leave();
 void next(Barrier& barrier);
 void open(Barrier& barrier, long which);
-// What who counts is told: a barrier is passed; all threads of a block wait or have run; stacks lie there; a lane is read
-// that tells nothing. Whether a block in which all wait can go on.
+// Hooks of the counting runtime: a barrier is passed; all threads of a block wait or have run; where stacks lie; a lane is
+// read that passes no value. `stuck`: whether a block whose threads all wait can go on.
 void passed(long which);
 void paused(Block& all);
 void on_stacks(char* memory, std::size_t size);
@@ -141,7 +141,7 @@ int __syncthreads_count(int own);
 static int __syncthreads_or(int own) { return __syncthreads_count(own) != 0; }
 static int __syncthreads_and(int own) { return !__syncthreads_or(!own); }
 unsigned __activemask();  // all of the warp that have not returned: each thread runs for itself here
-// Of a lane outside the `width` lanes around it, a thread gets its own value.
+// A thread that reads a lane outside its group of `width` lanes gets its own value.
 #define SHUFFLE(name, lane)                                                                                            \
     template <class V> IN_PLACE V name(unsigned lanes, V value, int by, int width = 32) {                              \
         const int own = emulated::self % 32, first = emulated::first_of(width);                                        \

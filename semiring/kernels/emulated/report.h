@@ -1,7 +1,7 @@
 // The report of what a program asked of memory: faults, hazards, and counters by instruction. Included by counted.cpp.
 #pragma once
 
-// What `one` makes of each, as a list of JSON, but for empty texts.
+// List of JSON of the texts that `one` returns for each element; empty texts are left out.
 template <class All, class F> std::string listed(const All& all, F one) {
     std::string found;
     for (const auto& it : all)
