@@ -28,6 +28,8 @@ from .tokens import separator, show
 _DELIMITERS = ",;\t"
 #: Comments above a table, as in `numpy.savetxt`.
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
+#: Characters at the top of a text among whose lines a header is looked for.
+TOP = 1 << 12
 
 
 def sniff(head: bytes) -> bool:
@@ -63,9 +65,11 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         names: Sequence[Any] = _split(first)
     except csv.Error as error:
         raise source.error(f"the header must be well-formed CSV, got {error}.", start + 1) from error
-    heads = ((k, row) for k, row in enumerate(text.split("\n", 12)[:12], 1) if names_ends(re.split("[,;\t]", row)))
-    if reading.columns is None and not names_ends(names) and (head := next(heads, None)):
-        raise source.error(f"the header must come first, got {show(head[1])}. Leave out what stands above it.", head[0])
+    if reading.columns is None and not names_ends(names):
+        for number, row in enumerate(text[:TOP].split("\n")[:12], 1):
+            if names_ends(re.split("[,;\t]", row)):
+                way = "Leave out what stands above it."
+                raise source.error(f"the header must come first, got {show(row)}. {way}", number)
     if by_position:
         cut = _cut(source, text, start, start + 1, _delimiter(first), len(names), "the first row's")
         return _graph(Table(source, range(len(names)), None, cut), reading)
@@ -115,6 +119,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 
 def _marked(text: str, delimiter: str) -> str:
+    if '"' not in text:
+        return text
     quoted = rf'(?:^|(?<=[{delimiter}\n])) *"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is literal
     return re.sub(quoted, rf'"{MARK}\1{MARK}"', text)
 
