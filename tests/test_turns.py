@@ -585,7 +585,7 @@ def test_turns_that_come_twice_are_seen(size):
 @pytest.mark.parametrize("values", [(0.0, -0.0, 1, 2, np.inf), (-2, -1, 0, 3), (-0.1, 0.1, 7), (0.5, 0.5 + 2**-40)])
 @pytest.mark.parametrize("count", [1, 2])
 def test_equal_rows_are_numbered_by_what_tells_them_apart(values, count):
-    """Numbers are those of copies, by which files list distances: they must stay."""
+    """Saved files list distances by the numbers of copies, which therefore must not change."""
     rng = np.random.default_rng(len(values))
     states = np.append(rng.integers(0, 9, 40), 300)
     starts, width = np.append(0, states.cumsum()), np.repeat(np.append(rng.integers(0, 4, 40), 5), states)

@@ -165,12 +165,8 @@ def update(
             spent = sum(e.spent for e in plan.considered if e.engine == plan.engine)
             return (plan.seconds - spent) / closing(n, ops)
 
-        if (
-            follow(
-                new, W, entries, s, threads=threads, write=both, share=share, seen=seen if len(entries) == 1 else None
-            )
-            is None
-        ):
+        one = seen if len(entries) == 1 else None  # several follow each other, and D changes between them
+        if follow(new, W, entries, s, threads=threads, write=both, share=share, seen=one) is None:
             new = fresh().in_kind(answer(fresh()).engine.storage)
 
         def write() -> None:

@@ -24,8 +24,9 @@ from semiring.algebra.records import Semiring
 from semiring.dense.cycles import Lengths
 from semiring.host.errors import AlgebraError, DomainError
 from semiring.host.types import Edges
+from semiring.sparse.csr.matrix import arranged
 from semiring.sparse.order import inverse
-from semiring.sparse.turning import arranged, groups, joined
+from semiring.sparse.turning import groups, joined
 
 from .graph import Graph
 from .labels import Labels
@@ -169,7 +170,7 @@ def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:
     vertices, into = np.flatnonzero(turning), np.flatnonzero(turning[heads])
     last = np.concatenate((np.full(len(vertices), -1), into, np.array([way[-1] for way in ways], np.int64)))
     at = np.concatenate((vertices, heads[last[len(vertices) :]]))
-    (starts, by_vertex), states = arranged(at, n), np.append(into, np.arange(m, m + len(ways)))
+    (starts, by_vertex), states = arranged(at, n, "cpu"), np.append(into, np.arange(m, m + len(ways)))
     row_of = np.full(m + len(ways), -1)
     row_of[states] = inverse(by_vertex)[len(vertices) :]
     last, at = last[by_vertex], at[by_vertex]

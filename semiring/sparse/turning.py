@@ -30,12 +30,6 @@ def once(pairs: np.ndarray) -> bool:
     return bool(_call("once", "ll")(pairs, np.zeros(1 << len(pairs).bit_length(), np.int64)))
 
 
-def arranged(keys: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Start of each key below `count` in order, and the stable order."""
-    found: tuple[np.ndarray, np.ndarray] = load("semiring.kernels.cpu.csr.backend").arranged(keys, count)
-    return found
-
-
 def groups(starts: np.ndarray, begin: np.ndarray, *costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number of each state, the same for equal rows of a vertex, starts[v] … starts[v + 1], and the first of each.
 

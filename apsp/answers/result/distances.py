@@ -72,7 +72,7 @@ class Distances:
             raise ValueError(f"of: quantities come with shortest_paths(…, along=…), got {came(of)} without.")
         k = self.along.position(of)
         if (k, shown) not in self._others:
-            self._others[k, shown] = self.along.of(self, k, shown=shown)  # type: ignore[arg-type]  # a part of it
+            self._others[k, shown] = self.along.of(self, k, shown=shown)  # type: ignore[arg-type]  # a base class of Result
         return self._others[k, shown]
 
     @cached_property
