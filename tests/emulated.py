@@ -266,7 +266,7 @@ def installed(folder, *, dense=True):
         cupy = sys.modules["cupy"]
         cupy.__dict__.update(ndarray=ndarray, empty=empty, asarray=asarray, zeros=filled(0))
         cupy.full = lambda shape, fill_value, dtype: asarray(np.full(shape, fill_value, dtype))
-        cupy.arange = lambda *given: asarray(np.arange(*given))
+        cupy.arange = lambda *given, **kind: asarray(np.arange(*given, **kind))
         cupy.concatenate = lambda given, axis=0: asarray(np.concatenate(given, axis))
         cupy.cumsum = lambda X, dtype=None: asarray(np.cumsum(X, dtype=dtype))
         cupy.empty_like = lambda X: empty(X.shape, X.dtype)

@@ -183,6 +183,22 @@ class TestProducts:
         finally:
             kernels.__dict__["limits"] = limits
 
+    def test_few_columns_of_any_length_are_split_along_k(self, cp, monkeypatch):
+        """Parts of k keep a GPU busy with one tile; where the right operand is unaligned it is copied for them."""
+        from semiring.kernels.cuda.dense import launches
+
+        case, k, ways = cases.Case(get("min_plus"), np.dtype("int32")), 600, []
+        ops = bound(case, False)
+        product = ops.kernels.product
+        monkeypatch.setitem(ops.kernels.__dict__, "product", lambda *given: ways.append(given[-1]) or product(*given))
+        A, B = (entries_of(case, False, shape, 1) for shape in ((4, k), (k, 3)))
+        C = cp.empty((4, 3), np.int32)
+        for deep in (k + 1, k):
+            monkeypatch.setattr(launches, "DEEP", deep)
+            ops.matmul(C, cp.asarray(A), cp.asarray(B))
+            cases.same(case, np.array(C), cases.product(case, A, B))
+        assert ways == ["unsplit", "split-K"]
+
     def test_a_crowd_of_small_matrices(self, cp):
         """Many matrices beyond a pivot block are closed by the same launches for all, few by a thread block each."""
         from apsp.road import schedules

@@ -219,12 +219,11 @@ def _entries(A: Array, ends: list[Ends]) -> dict[Ends, Any]:
     return dict(zip(ends, host(A[i, j]).tolist(), strict=True))
 
 
-def _part(A: Array, changed: Weights, rows: Array, cols: Array) -> Array:
-    """Rows or columns of the changed matrix, contiguous."""
-    xp, chosen = module(A), rows if cols is None else cols
-    part = xp.take(A, xp.asarray(chosen), axis=int(rows is None))
+def _part(A: Array, changed: Weights, lines: np.ndarray, there: Array, axis: int) -> Array:
+    """Rows or columns of the changed matrix, contiguous; `there` are the lines on its device."""
+    part = module(A).take(A, there, axis=axis)
     place = np.full(len(A), -1)
-    place[chosen] = np.arange(len(chosen))
-    at = [(i, int(place[j])) if rows is None else (int(place[i]), j) for i, j in changed]
+    place[lines] = np.arange(len(lines))
+    at = [(i, int(place[j])) if axis else (int(place[i]), j) for i, j in changed]
     put(part, {ends: x for ends, x in zip(at, changed.values(), strict=True) if min(ends) >= 0})
-    return xp.ascontiguousarray(part)
+    return module(A).ascontiguousarray(part)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.dtypes import largest_finite
-from ..host.devices import module
 from ..host.types import Array, Scalar
 from .contract import Backend
 
@@ -32,6 +31,31 @@ class Around(NamedTuple):
     weight: Scalar
 
 
+class Found(NamedTuple):
+    """Entries of a matrix other than zero.
+
+    longest, lengths : of integers the largest |entry| or more, and whether none is below 0
+    entries, rows, cols : on a CPU their number, and the rows and columns that have any, as masks
+    """
+
+    longest: float
+    lengths: bool
+    entries: int = 0
+    rows: np.ndarray = np.empty(0, bool)
+    cols: np.ndarray = np.empty(0, bool)
+
+
+class Seen:
+    """A matrix X, looked at when asked."""
+
+    def __init__(self, X: Array, look: Callable[[], Found]) -> None:
+        self.X, self._look = X, look
+
+    @cached_property
+    def found(self) -> Found:
+        return self._look()
+
+
 class Repair(ABC):
     """An arc (u, v) of weight w in the closure D, C-contiguous.
 
@@ -42,6 +66,7 @@ class Repair(ABC):
     """
 
     D: Array
+    n: int
     zero: Any
     rows: np.ndarray
     cols: np.ndarray
@@ -59,11 +84,19 @@ class Repair(ABC):
 
     @abstractmethod
     def look(self, X: Array) -> Any:
-        """A record of the matrix X: of integers `longest`, the largest |entry| or more, and if they are `lengths`."""
+        """The matrix X as a `Seen`."""
 
     @abstractmethod
-    def times(self, A: Any, B: Any) -> Array:
-        """A ⊗ B of two such records."""
+    def times(self, A: Any, B: Any) -> Any:
+        """A ⊗ B of such."""
+
+    @abstractmethod
+    def there(self, lines: np.ndarray) -> Array:
+        """Numbers of lines on the device of D, moved there once."""
+
+    @abstractmethod
+    def occupied(self, seen: Any, axis: int) -> np.ndarray:
+        """Numbers of the lines across an axis that have entries, or of all."""
 
     @abstractmethod
     def settle(self) -> int:
@@ -72,53 +105,58 @@ class Repair(ABC):
     @cached_property
     def both(self) -> np.ndarray:
         """Vertices in `rows` and `cols`."""
-        return np.intersect1d(self.rows, self.cols, assume_unique=True)
+        return self.cols[self._among(self.rows)[self.cols]]
+
+    def _among(self, lines: np.ndarray) -> np.ndarray:
+        """Whether each vertex is among the lines."""
+        found = np.zeros(self.n, bool)
+        found[lines] = True
+        return found
 
     @property
     def workspace(self) -> int:
         """Bytes that `repair` and `settle` need: edges, distances of the smaller side, new entries."""
-        n, (few, many) = len(self.D), sorted((len(self.rows), len(self.cols)))
-        entries = few * (2 * n + 2 * few + many) + 3 * n * min(many, self.block)
-        return int(self.D.itemsize * entries + self.beside * few * n)
+        few, many = sorted((len(self.rows), len(self.cols)))
+        entries = few * (2 * self.n + 2 * few + many) + 3 * self.n * min(many, self.block)
+        return int(self.D.itemsize * entries + self.beside * few * self.n)
 
     def repair(self, part: Callable[..., Array]) -> float | None:
         """Compute these anew; a bound of all sums of integers. None if more than `pivot` vertices are in rows and cols.
 
-        part(rows, cols): those rows and columns of the matrix, contiguous, None for all. Let k be the last vertex of a
-        best walk from i to j whose entry (i, k) stays: all behind it are in `cols`, so that D'[i,j] = D[i,k] ⊗ A[k,·] ⊗
-        K where K has the distances among `cols`, which stay but for rows that are in `rows`. With fewer rows than
-        columns, the same from the other end.
+        part(lines, there, axis): those lines of the matrix, contiguous. Let k be the last vertex of a best walk from i
+        to j whose entry (i, k) stays: all behind it are in `cols`, so that D'[i,j] = D[i,k] ⊗ A[k,·] ⊗ K where K has
+        the distances among `cols`, which stay but for rows that are in `rows`. With fewer rows than columns, the same
+        from the other end.
         """
-        n, by_rows = len(self.D), len(self.cols) <= len(self.rows)
+        by_rows = len(self.cols) <= len(self.rows)
         lines, others = (self.rows, self.cols) if by_rows else (self.cols, self.rows)
         if len(self.both) > self.pivot:
             return None
-        stay = np.setdiff1d(others, self.both, assume_unique=True)
-        others = np.r_[stay, self.both]
-        edges = part(None, others) if by_rows else part(others, None)
-        K = edges.take(module(self.D).asarray(others), axis=int(not by_rows))
-        _close(self.verbs[0], self.keep(others, others, K), len(stay), by_rows)
-        near = np.flatnonzero(self.occupied(edges, int(by_rows)))
-        if len(near) < n:
-            edges = edges.take(near, axis=int(not by_rows))
-        steps, sums, self.blocks, self.changed = (self.look(edges), self.look(K)), 0.0, [], 0
-        block, self.lengths = int(min(self.block, len(lines))), all(step.lengths for step in steps)
+        stay = others[~self._among(self.both)[others]]
+        others = np.concatenate((stay, self.both))
+        along, across = int(by_rows), int(not by_rows)
+        edges = part(others, self.there(others), along)
+        K = self.keep(others, others, edges.take(self.there(others), axis=across))
+        _close(self.verbs[0], K, len(stay), by_rows)
+        steps = self.look(edges), self.look(K)
+        near = self.occupied(steps[0], along)
+        if len(near) < self.n:
+            steps = self.look(edges.take(near, axis=across)), steps[1]
+        longest, self.blocks, self.changed, self.lengths = 0.0, [], 0, True
+        block = int(min(self.block, len(lines)))
         for first in range(0, len(lines), block):
-            chosen = lines[first : first + block]
+            chosen = lines[first : first + block] if block < len(lines) else lines
             rows, cols = (chosen, near) if by_rows else (near, chosen)
             X = self.keep(rows, cols, np.full_like(self.D, self.zero, shape=(len(rows), len(cols))))
+            seen = self.look(X)
+            longest, self.lengths = max(longest, seen.found.longest), self.lengths and seen.found.lengths
             for step in steps:
-                seen = self.look(X)
-                sums, self.lengths = max(sums, seen.longest), self.lengths and seen.lengths
-                X = self.times(seen, step) if by_rows else self.times(step, seen)
+                seen = self.times(seen, step) if by_rows else self.times(step, seen)
             rows, cols = (chosen, others) if by_rows else (others, chosen)
-            self.blocks.append((rows, cols, self.keep(rows, cols, X)))
+            self.blocks.append((rows, cols, self.keep(rows, cols, seen.X)))
             self.changed += self.found
-        return float(sums + sum(step.longest for step in steps))
-
-    def occupied(self, X: Array, axis: int) -> np.ndarray:
-        """Whether a line across an axis of X may have entries."""
-        return np.ones(X.shape[1 - axis], bool)
+        self.lengths &= all(step.found.lengths for step in steps)
+        return float(longest + sum(step.found.longest for step in steps))
 
     def longest(self) -> float:
         """Length of the longest new entry, or more."""

@@ -15,7 +15,7 @@ import numpy as np
 from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....host.types import Scalar
-from ...repair import Around, Repair
+from ...repair import Around, Found, Repair, Seen
 from ..annotations import Array
 from ..code import compiled
 from ..dense.backend import CpuBackend
@@ -200,24 +200,33 @@ class Arc(Repair):
         return X
 
     def look(self, X: np.ndarray) -> _Seen:
-        return _Seen(X, self._code(look))
+        def found() -> Found:
+            rows, cols = (np.empty(length, bool) for length in X.shape)
+            count, least, greatest = self._code(look)(X, rows, cols)
+            longest = max(-least, greatest) if SCALARS[X.dtype].integer else 0
+            return Found(float(longest), bool(least >= 0), count, rows, cols)
 
-    def occupied(self, X: np.ndarray, axis: int) -> np.ndarray:
-        return self.look(X).lines[1 - axis]
+        return _Seen(X, found)
 
-    def times(self, A: _Seen, B: _Seen) -> np.ndarray:
+    def there(self, lines: np.ndarray) -> np.ndarray:
+        return lines
+
+    def occupied(self, seen: _Seen, axis: int) -> np.ndarray:
+        return np.flatnonzero(seen.found.rows if axis else seen.found.cols)
+
+    def times(self, A: _Seen, B: _Seen) -> _Seen:
         """A ⊗ B: along the entries of one of few, else by columns of A and rows of B that have entries."""
         C = np.empty((len(A.X), B.X.shape[1]), A.X.dtype)
-        used = np.flatnonzero(A.lines[1] & B.lines[0])
-        if B.count * LISTED < len(used) * B.X.shape[1]:
+        used = np.flatnonzero(A.found.cols & B.found.rows)
+        if B.found.entries * LISTED < len(used) * B.X.shape[1]:
             self._code(to_edges)(A.X, *B.listed(self.zero), C)
-        elif A.count * LISTED < len(used) * len(A.X):
+        elif A.found.entries * LISTED < len(used) * len(A.X):
             self._code(from_edges)(*A.listed(self.zero), B.X, C)
         else:
             whole = 4 * len(used) > 3 * len(B.X)
-            verbs = self.verbs[A.lengths and B.lengths]
+            verbs = self.verbs[A.found.lengths and B.found.lengths]
             verbs.matmul(C, A.X if whole else A.X[:, used], B.X if whole else B.X[used])
-        return C
+        return self.look(C)
 
     def settle(self) -> int:
         for block in self.blocks:
@@ -225,14 +234,10 @@ class Arc(Repair):
         return 0
 
 
-class _Seen:
-    """A matrix X, its entries other than zero: their number, the rows and columns that have any, their range."""
+class _Seen(Seen):
+    """A matrix whose entries may be listed."""
 
-    def __init__(self, X: np.ndarray, look: Any) -> None:
-        self.X, self.lines = X, tuple(np.empty(length, bool) for length in X.shape)
-        self.count, least, greatest = look(X, *self.lines)
-        self.longest, self.lengths = float(max(-least, greatest)) if SCALARS[X.dtype].integer else 0.0, least >= 0
-        self._listed: tuple[np.ndarray, ...] = ()
+    _listed: tuple[np.ndarray, ...] = ()
 
     def listed(self, zero: Scalar) -> tuple[np.ndarray, ...]:
         """Rows, columns and entries."""

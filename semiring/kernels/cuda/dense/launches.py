@@ -23,6 +23,8 @@ from .sums import Sums
 
 #: Most products per launch (grid y).
 MOST = 65535
+#: Terms of each entry from which a copy of unaligned rows takes less than a product unsplit.
+DEEP = 4096
 #: Kernel booleans.
 _FLAGS = np.int32(0), np.int32(1)
 
@@ -110,7 +112,7 @@ class Launches:
         size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
         if pairs and self.sums and self.sums.product(C, A, B, accumulate=accumulate):
             return
-        if pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
+        if not matrix.aligned(B, size) and (pairs >= self.limits.strip_pairs or self._deep(C, A)):
             width = matrix.evenly(B.columns, -(-B.columns // self.limits.strip), 256)
             for columns in steps(B.columns, width):
                 strip = self._aligned(matrix.columns(B, *columns, size))
@@ -118,6 +120,11 @@ class Launches:
         elif pairs:
             tile = self.kernels.choose(C.rows, C.columns, A.columns)
             self.multiply(tile, C, A, B, accumulate=accumulate)
+
+    def _deep(self, C: Matrix, A: Matrix) -> bool:
+        """Whether a product has few tiles, which only parts of a long k keep a GPU busy with."""
+        few = self.kernels.choose(C.rows, C.columns, A.columns).covers(C.rows, C.columns)
+        return A.columns >= DEEP and 4 * few <= self.multiprocessors
 
     def multiply(
         self, tile: tiles.Tile, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, unsplit: bool = False,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ....algebra.dtypes import SCALARS, zero
 from ....algebra.records import Semiring
-from ...repair import Around, Repair
+from ...repair import Around, Found, Repair, Seen
 from .. import algebra, compile, gpu
 from ..binding import bind
 from ..library import cupy
@@ -24,14 +24,6 @@ WHOLE = 1024
 @compile.unit("changed.cu", options=OPTIONS)
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     return compile.source("changed.cu", algebra.text(semiring, dtype), constants(semiring, dtype))
-
-
-class _Seen(NamedTuple):
-    """A matrix X; of integers a bound of |entry|, and whether none is below 0."""
-
-    X: Any
-    longest: float = 0.0
-    lengths: bool = False
 
 
 def around(semiring: Semiring, D: Any, A: Any, u: int, v: int) -> Around:
@@ -75,32 +67,40 @@ class Arc(Repair):
         self.found = int(counts.sum())
         return self.found > 0
 
-    def _address(self, lines: np.ndarray) -> int:
-        """Address of the numbers of lines on the device, uploaded once."""
+    def there(self, lines: np.ndarray) -> Any:
         if id(lines) not in self._there:
             self._there[id(lines)] = cupy.asarray(lines.astype(np.int32)), lines
-        return int(self._there[id(lines)][0].data.ptr)
+        return self._there[id(lines)][0]
+
+    def occupied(self, seen: Seen, axis: int) -> np.ndarray:
+        every = np.arange(self.n)
+        self._there[id(every)] = cupy.arange(self.n, dtype=np.int32), every
+        return every
 
     def keep(self, rows: np.ndarray, cols: np.ndarray, X: Any) -> Any:
-        ends = self._address(rows), self._address(cols), np.int32(len(cols)), X.data.ptr
+        ends = self.there(rows).data.ptr, self.there(cols).data.ptr, np.int32(len(cols)), X.data.ptr
         self._launch("keep", len(rows), *self.arc, self.listed.data.ptr, *ends)
         return X
 
-    def look(self, X: Any) -> _Seen:
+    def look(self, X: Any) -> Seen:
         if not SCALARS[X.dtype].integer:
-            return _Seen(X)
-        found = gpu.memory(16, zeros=16)
-        self._launch("look", min(len(X), WIDE), X.data.ptr, np.int64(X.size), found.ptr)
-        longest, below = gpu.fetch(found.ptr, 2, np.uint64).tolist()
-        return _Seen(X, float(longest), not below)
+            return Seen(X, lambda: Found(0.0, False))
+        memory = gpu.memory(16, zeros=16)
+        self._launch("look", min(len(X), WIDE), X.data.ptr, np.int64(X.size), memory.ptr)
 
-    def times(self, A: _Seen, B: _Seen) -> Any:
-        C = cupy.empty((len(A.X), B.X.shape[1]), A.X.dtype)
-        self.verbs[A.lengths and B.lengths].matmul(C, A.X, B.X)
-        return C
+        def found() -> Found:
+            longest, below = gpu.fetch(memory.ptr, 2, np.uint64).tolist()
+            return Found(float(longest), not below)
+
+        return Seen(X, found)
+
+    def times(self, A: Seen, B: Seen) -> Seen:
+        C, lengths = cupy.empty((len(A.X), B.X.shape[1]), A.X.dtype), A.found.lengths and B.found.lengths
+        self.verbs[lengths].matmul(C, A.X, B.X)
+        return Seen(C, lambda: Found(A.found.longest + B.found.longest, lengths))
 
     def settle(self) -> int:
         for rows, cols, X in self.blocks:
-            ends = self._address(rows), self._address(cols), np.int32(len(cols)), X.data.ptr
+            ends = self.there(rows).data.ptr, self.there(cols).data.ptr, np.int32(len(cols)), X.data.ptr
             self._launch("settle", len(rows), *self.arc[:2], *ends)
         return 0
