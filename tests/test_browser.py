@@ -162,8 +162,8 @@ def test_code_can_be_copied(browser, address):
     assert paste.get_property("value").startswith("from apsp import shortest_paths")
 
 
-@pytest.mark.parametrize("width", [360, 768])
-def test_narrow_screens_need_no_sideways_scrolling(browser, address, width):
+@pytest.mark.parametrize("width", [360, 768, 1100, 1600])
+def test_no_screen_needs_sideways_scrolling(browser, address, width):
     browser.set_window_size(max(width, 500), 900)  # the least that a window may be; the page is told the rest
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True}

@@ -184,9 +184,9 @@ class Shown(Distances):
 
     def _titled(self, path: Sequence[Label], unit: str, scale: float) -> str:
         """The ends of a path, its weight and its vertices."""
-        weight = self.distance(path[0], path[-1])
-        told = f"{weight / scale:.{max(2, len(str(int(weight / scale))))}g}" if scale != 1 else f"{weight:.6g}"
-        return f"{path[0]} → {path[-1]}, {told} {unit}".strip() + f", {len(path)} vertices"
+        weight = self.distance(path[0], path[-1]) / scale
+        digits = max(6 if scale == 1 else 2, len(f"{weight:.0f}"))
+        return f"{path[0]} → {path[-1]}, {weight:,.{digits}g} {unit}".strip() + f", {len(path)} vertices"
 
     def _edges(self, edge: Array) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray | None]:
         """Tails and heads of the edges, and a number for each."""
