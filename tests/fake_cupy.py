@@ -164,12 +164,13 @@ class Event:
         asked["wait"] += 1
 
 
-class Pinned(ctypes.c_byte * 320):
+def alloc_pinned(size):
     """Memory that a device could write to."""
 
-    @property
-    def ptr(self):
-        return ctypes.addressof(self)
+    class Pinned(ctypes.c_byte * size):
+        ptr = property(ctypes.addressof)
+
+    return Pinned()
 
 
 class Stream:
@@ -254,7 +255,7 @@ def modules():
     cuda = types.SimpleNamespace(
         runtime=runtime,
         alloc=alloc,
-        alloc_pinned_memory=lambda size: Pinned(),
+        alloc_pinned_memory=alloc_pinned,
         Event=Event,
         get_current_stream=lambda: stream,
         is_available=lambda: True,

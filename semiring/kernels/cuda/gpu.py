@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache, wraps
 from typing import Any
@@ -89,6 +89,21 @@ def fetch(address: int, count: int, dtype: DType) -> np.ndarray:
     cuda.runtime.memcpyAsync(found.ctypes.data, address, found.nbytes, cuda.runtime.memcpyDeviceToHost, stream.ptr)
     stream.synchronize()
     return found
+
+
+def begin_fetch(address: int, count: int, dtype: DType) -> Callable[[], np.ndarray]:
+    """Begin to fetch numbers; the result, called, waits for these alone, not for work queued since."""
+    pinned = cuda.alloc_pinned_memory(max(1, count) * np.dtype(dtype).itemsize)
+    found = np.frombuffer(pinned, dtype, count)
+    stream = cuda.get_current_stream().ptr
+    cuda.runtime.memcpyAsync(pinned.ptr, address, found.nbytes, cuda.runtime.memcpyDeviceToHost, stream)
+    done = recorded()
+
+    def wait() -> np.ndarray:
+        done.synchronize()
+        return found
+
+    return wait
 
 
 def copy(to: int, source: int, size: int) -> None:

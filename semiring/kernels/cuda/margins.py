@@ -9,7 +9,7 @@ import numpy as np
 
 from ...algebra.records import Semiring
 from ...host.types import Array
-from . import algebra, compile
+from . import algebra, compile, gpu
 from .library import cupy
 
 #: Rows per part of a large matrix' column sums; most matrices per launch.
@@ -32,9 +32,10 @@ def greatest(A: Array, semiring: Semiring, *, columns: bool) -> Callable[[], np.
     keys = cupy.zeros(A.size // A.shape[-1] ** 2, np.uint64)
     A, names = cupy.ascontiguousarray(A), text.functions(A.dtype, semiring)
     (_columns if columns else _rows)(names, A, None, None, keys)
+    wait = gpu.begin_fetch(keys.data.ptr, keys.size, np.uint64)
 
     def found() -> np.ndarray:
-        bits, sign = keys.get(), np.uint64(1 << 63)
+        bits, sign = wait(), np.uint64(1 << 63)
         numbers: np.ndarray = np.where(bits & sign, bits ^ sign, ~bits).view(np.float64)
         return semiring.order * numbers
 
