@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from . import csgraph
     from .answers.checks import check
-    from .answers.ordering import order
-    from .answers.projects import CriticalPath, critical_path
+    from .answers.projects import CriticalPath, critical_path, order
     from .answers.ragged import hops
     from .answers.reach import transitive_closure
     from .answers.reach.reachability import Reachability
@@ -68,8 +67,7 @@ _HOME = {
     "road.planning": ("plan",),
     "road.plans": ("Plan",),
     "answers.checks": ("check",),
-    "answers.ordering": ("order",),
-    "answers.projects": ("CriticalPath", "critical_path"),
+    "answers.projects": ("CriticalPath", "critical_path", "order"),
     "answers.ragged": ("hops",),
     "answers.reach": ("transitive_closure",),
     "answers.reach.reachability": ("Reachability",),
@@ -103,7 +101,7 @@ __all__ = [
 
 #: Rooms, and the modules in them that stood in the package itself until 0.2.
 _ROOMS = {
-    "road": "question problem solve plans planning estimates wants warming registry padding repeated engines "
+    "road": "question problem solve plans planning estimates wants warming registry repeated engines "
     "schedules convergence log types",
     "doors": "cli networkx_backend gradients",
     "io": "graph inputs formats reading saving places labels display",

@@ -24,8 +24,7 @@ from semiring.host.types import Array, DType
 from semiring.kernels.observed import Callback
 
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
-from .ranked import yen
-from .routes import construct_dist_matrix, reconstruct_path
+from .routes import construct_dist_matrix, reconstruct_path, yen
 from .shortest import answer
 
 __all__ = [
