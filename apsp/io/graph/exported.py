@@ -14,7 +14,7 @@ from semiring.host.types import Algebra, DType, Edges, Fields, Frame
 from ..display import frames
 from ..labels import Labels
 from .adjacency import Adjacency
-from .entries import combine
+from .entries import both_ways, combine
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -153,9 +153,7 @@ def _arcs(graph: Exported, labels: Labels) -> Edges:
     rows, cols, weights = listed(graph, "min_plus")
     weights = np.ones(len(rows), np.int64) if weights is None else host(weights)
     if graph.rows is not None and not graph.directed:
-        back = rows != cols  # a loop leads back to where it began, once
-        weights = np.concatenate((weights, weights[back]))
-        rows, cols = np.concatenate((rows, cols[back])), np.concatenate((cols, rows[back]))
+        rows, cols, weights = both_ways(rows, cols, weights)
     if graph.labels != labels:
         rows, cols = labels.positions(list(graph.labels))[np.stack((rows, cols))]
     order = np.lexsort((weights, cols, rows))

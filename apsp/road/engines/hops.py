@@ -114,15 +114,10 @@ def searched(question: Question) -> Searched:
     )
 
 
-def levels(question: Question) -> int:
-    """Levels of a search from a vertex of maximum degree."""
-    return question.once(searched).levels
-
-
 def known_levels(question: Question) -> int:
-    """`levels`; 0 if the engine refuses, does not fit, or must compile."""
+    """Levels of a search from a vertex of maximum degree; 0 if the engine refuses, does not fit, or must compile."""
     try:
-        return 0 if _refuses(question) or question.missing("hops").kernels else question.once(levels)
+        return 0 if _refuses(question) or question.missing("hops").kernels else question.once(searched).levels
     except MemoryNeeded:
         return 0
 
@@ -144,7 +139,7 @@ def _refuses(question: Question) -> str:
 
 def _estimate(question: Question) -> Estimate:
     engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs.listed[0]), question.lines
-    size, deep, batch = question.dtype.itemsize, question.once(levels), engine.batch(lines)
+    size, deep, batch = question.dtype.itemsize, engine.levels, engine.batch(lines)
     if question.device == "cuda":
         taken = estimates.hops_on_gpu(n, arcs, lines, size, deep, batch)
     else:
