@@ -44,12 +44,13 @@ ROWS = 256
 
 
 class Options(NamedTuple):
-    """Options beyond SciPy's parameters, and its `limit`: see `shortest_path`, `dijkstra`."""
+    """Options beyond SciPy's parameters, and its `limit`: see `shortest_path`, `dijkstra`; tests force an `engine`."""
 
     device: str | None = None
     threads: int | None = None
     callback: Callback | None = None
     overwrite: bool = False
+    engine: str = "auto"
     limit: float = math.inf
 
 
@@ -93,7 +94,7 @@ class Rows(NamedTuple):
     def _is_searched(self) -> bool:
         """Whether a search by weight for each source answers."""
         network, options = self.network, self.options
-        if options.device == "cuda" or options.callback is not None:
+        if options.device == "cuda" or options.engine != "auto" or options.callback is not None:
             return False
         return dtypes.SCALARS[network.dtype].floating and network.least >= 0
 
@@ -108,12 +109,12 @@ class Rows(NamedTuple):
         network, sources, options = self
         # Every distance is checked, as `shortest_paths` does.
         exact = dtypes.SCALARS[network.dtype].integer and network.may_saturate
-        on_gpu, cold = options.device == "cuda", False
+        auto, cold = options.engine == "auto" and options.device != "cuda", False
         many = network.dense is not None and network.has_many_arcs
         closed = network.is_small if sources is not None else network.n <= FEW or many
-        if not exact and (on_gpu or closed):
+        if not exact and (options.device == "cuda" or options.engine == "dense" or (auto and closed)):
             matrix, wants = network.matrix, self._in_place
-            if on_gpu or network.n > 2 * FEW:
+            if not (auto and network.n <= 2 * FEW):
                 return matrix, wants
             question = Question(matrix, min_plus, wants)
             if decided(question) or not question.missing("closure").kernels:
@@ -123,8 +124,8 @@ class Rows(NamedTuple):
         few = sources is not None and len(sources) < 4 * SINGLE and network.given is not None
         wants = Wants.of(
             where="csgraph", dtype=network.dtype, device=options.device, threads=options.threads, sources=sources,
-            limit=None if sources is None or math.isinf(options.limit) else options.limit, table=not exact,
-            remembers=not few,
+            engine=options.engine, limit=None if sources is None or math.isinf(options.limit) else options.limit,
+            table=not exact, remembers=not few,
         )  # fmt: skip
         return network.arcs.graph if cold else network.graph, wants
 
