@@ -28,13 +28,10 @@ Beside them: `base` has the protocol `Engine`, with default bodies by rows; `fac
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+from ..question import Question
 from ..registry import records
 from .base import MANY, Engine, Kind
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 __all__ = ["MANY", "Engine", "Kind", "candidates", "get", "kinds", "names"]
 

@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,10 +29,6 @@ from ..question import Question
 from .base import MANY_ARCS, Kind, counting, offer
 from .factored import Eliminated
 
-if TYPE_CHECKING:
-    from semiring.sparse import Analysis
-
-
 #: Share of the other engines' time that symbolic analysis may take, in general and for planar-like graphs.
 LOOK, LOOK_IN_PLANE = 1 / 4, 0.45
 #: Maximum number of arcs whose structure is always cached: a few megabytes.
@@ -50,7 +45,7 @@ class Structures:
     """Cached structures, and seconds spent on other patterns, which are known by the heads of their arcs."""
 
     def __init__(self) -> None:
-        self._cached: OrderedDict[int, Analysis] = OrderedDict()
+        self._cached: OrderedDict[int, sparse.Analysis] = OrderedDict()
         self._spent: OrderedDict[int, float] = OrderedDict()
         self._lost: dict[int, int] = {}
         self._lock = threading.Lock()
@@ -77,7 +72,7 @@ class Structures:
             while len(self._spent) > PATTERNS:
                 self._spent.popitem(last=False)
 
-    def of(self, tails: np.ndarray, heads: np.ndarray, n: int, threads: int | None = None) -> Analysis:
+    def of(self, tails: np.ndarray, heads: np.ndarray, n: int, threads: int | None = None) -> sparse.Analysis:
         """The structure of these arcs, cached or computed."""
         name = _name(heads)
         with self._lock:
@@ -100,7 +95,7 @@ def _name(heads: np.ndarray) -> int:
     return hash((len(heads), heads[::step].astype(np.int64).tobytes()))
 
 
-def _same(cached: Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:
+def _same(cached: sparse.Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:
     return cached.n == n and np.array_equal(cached.tails, tails) and np.array_equal(cached.heads, heads)
 
 
@@ -113,7 +108,7 @@ def remembers(question: Question) -> bool:
     return (wants.remembers or (count <= REMEMBERED and not wants.ordered)) and count <= MANY_ARCS * question.n
 
 
-def analysis(question: Question) -> Analysis:
+def analysis(question: Question) -> sparse.Analysis:
     """The symbolic structure of the question, of a previous engine, cached, or computed."""
     known = getattr(question.wants.like, "analysis", None)
     if known is not None:

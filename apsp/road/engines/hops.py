@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from ..estimates import Estimate
 from ..question import Question
 from .base import Engine, Kind, counting, offer
 from .part import as_limit
-
-if TYPE_CHECKING:
-    from semiring.sparse import Hops
 
 
 class Searched(Engine):
@@ -49,14 +45,14 @@ class Searched(Engine):
         self._zero = dtypes.zero(semiring, self.dtype)
 
     @cached_property
-    def _forward(self) -> Hops:
+    def _forward(self) -> sparse.Hops:
         return self._hops(*self.arcs[:2])
 
     @cached_property
-    def _backward(self) -> Hops:
+    def _backward(self) -> sparse.Hops:
         return self._hops(*self.arcs[1::-1])
 
-    def _hops(self, tails: np.ndarray, heads: np.ndarray) -> Hops:
+    def _hops(self, tails: np.ndarray, heads: np.ndarray) -> sparse.Hops:
         n = self.shape[0]
         return sparse.Hops((tails, heads), n, dtype=self.dtype, threads=self.threads, device=self.device)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,6 @@ from .base import BLOCK, Engine, Kind, counting, offer
 from .elimination import potentials
 from .part import as_limit
 from .scipy import lengths_of, narrowed, nearest
-
-if TYPE_CHECKING:
-    from semiring.sparse import Searches
-
 
 #: Trial searches: sources a batch, largest share of the total time, number of batches.
 SAMPLED, LOOK, TRIED = 4, 1 / 16, 4
@@ -69,7 +64,7 @@ class Relaxed(Engine):
         return tails, heads, weights
 
     @cached_property
-    def searches(self) -> Searches:
+    def searches(self) -> sparse.Searches:
         if hasattr(self._given, "indptr"):
             return sparse.Searches(self._given, self.semiring, threads=self.threads, device=self.device)
         tails, heads, weights = self.arcs
