@@ -1,10 +1,11 @@
-"""Names of a package that are loaded on first use (PEP 562)."""
+"""Loading on first use: names of a package (PEP 562), and libraries that may be missing."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -21,3 +22,11 @@ def lazy(package: str, homes: Mapping[str, str], *modules: str) -> Callable[[str
         return value
 
     return found
+
+
+def optional(module: str, need: str) -> ModuleType:
+    """A library that may be missing; ImportError with what needs it, and the way to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(f"{need}. Install it: `pip install {module.partition('.')[0]}`.") from None

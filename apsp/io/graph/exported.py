@@ -9,6 +9,7 @@ import numpy as np
 from semiring.algebra import catalog, dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
+from semiring.host.lazy import optional
 from semiring.host.types import Algebra, DType, Edges, Fields, Frame
 
 from ..display import frames
@@ -80,10 +81,7 @@ class Exported(Adjacency):
         >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_networkx().edges(data=True)
         OutEdgeDataView([('A', 'B', {'weight': 4}), ('B', 'C', {'weight': 7})])
         """
-        try:
-            import networkx
-        except ImportError:
-            raise ImportError("to_networkx: NetworkX is required. Install it: `pip install networkx`.") from None
+        networkx = optional("networkx", "to_networkx: NetworkX is required")
         rows, cols, weights = listed(self, semiring)
         ends = np.stack([rows, cols]) if self.directed else np.sort(np.stack([rows, cols]), axis=0)
         parallel = bool((np.diff(ends[:, np.lexsort(ends)]) == 0).all(axis=0).any())

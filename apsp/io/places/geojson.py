@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.lazy import optional
 from semiring.host.types import Label
 
 from . import Plane, require_degrees
@@ -123,10 +124,7 @@ def polygons(
     xy: np.ndarray, edges: tuple[np.ndarray, np.ndarray], values: np.ndarray, limits: Sequence[float], buffer: float
 ) -> list[Feature]:
     """By descending limit, the area within `buffer` metres of vertices within it and their edges; needs shapely."""
-    try:
-        import shapely
-    except ImportError:
-        raise ImportError("to_geojson: polygons need shapely. Install it: `pip install shapely`.") from None
+    shapely = optional("shapely", "to_geojson: polygons need shapely")
     require_places(xy)
     placed = np.isfinite(xy).all(axis=1)
     if not placed.any():
