@@ -10,10 +10,10 @@ Everything is loaded on first use: `import apsp` imports neither numba nor CuPy 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from semiring.host.former import install as _former
+from semiring.host.lazy import lazy as _lazy
 
 if TYPE_CHECKING:
     from semiring.host.errors import (
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from . import csgraph
     from .answers.checks import check
-    from .answers.ordering import order
-    from .answers.projects import CriticalPath, critical_path
+    from .answers.projects import CriticalPath, critical_path, order
     from .answers.ragged import hops
     from .answers.reach import transitive_closure
     from .answers.reach.reachability import Reachability
@@ -55,40 +54,34 @@ if TYPE_CHECKING:
     from .road.planning import plan
     from .road.plans import Plan
 
-_HOME = {
-    "closures": ("closure",),
-    "comparison": ("Comparison", "compare", "compare_sizes"),
-    "comparison.emulation": ("Emulation", "emulate"),
-    "road.convergence.divergence": ("negative_cycle",),
-    "io.display.bars": ("progress",),
-    "generate": ("cycle", "grid", "random_graph", "road_like"),
-    "io.formats": ("read",),
-    "io.graph": ("Graph",),
-    "io.inputs": ("as_graph", "write"),
-    "road.planning": ("plan",),
-    "road.plans": ("Plan",),
-    "answers.checks": ("check",),
-    "answers.ordering": ("order",),
-    "answers.projects": ("CriticalPath", "critical_path"),
-    "answers.ragged": ("hops",),
-    "answers.reach": ("transitive_closure",),
-    "answers.reach.reachability": ("Reachability",),
-    "answers.reach.regular": ("RegularPaths", "reachable"),
-    "answers.result": ("Result", "shortest_paths"),
-    "answers.routes": ("next_hops", "predecessors"),
-    "answers.updates": ("update",),
-}
-#: Errors, shared with `semiring`.
-_ERRORS = (
-    *("AlgebraError", "AmbiguityWarning", "DTypeError", "DeviceError", "DivergenceError", "DomainError", "FormatError"),
-    *("MemoryNeeded", "NegativeCycleError", "NoPathError", "SemiringError", "ShapeError", "VertexError"),
+__getattr__ = _lazy(
+    __name__,
+    {
+        ".closures": "closure",
+        ".comparison": "Comparison compare compare_sizes",
+        ".comparison.emulation": "Emulation emulate",
+        ".road.convergence.divergence": "negative_cycle",
+        ".io.display.bars": "progress",
+        ".generate": "cycle grid random_graph road_like",
+        ".io.formats": "read",
+        ".io.graph": "Graph",
+        ".io.inputs": "as_graph write",
+        ".road.planning": "plan",
+        ".road.plans": "Plan",
+        ".answers.checks": "check",
+        ".answers.projects": "CriticalPath critical_path order",
+        ".answers.ragged": "hops",
+        ".answers.reach": "transitive_closure",
+        ".answers.reach.reachability": "Reachability",
+        ".answers.reach.regular": "RegularPaths reachable",
+        ".answers.result": "Result shortest_paths",
+        ".answers.routes": "next_hops predecessors",
+        ".answers.updates": "update",
+        "semiring.host.errors": "AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError "
+        "FormatError MemoryNeeded NegativeCycleError NoPathError SemiringError ShapeError VertexError",
+    },
+    "csgraph",
 )
-_MODULE = {name: f".{module}" for module, names in _HOME.items() for name in names} | dict.fromkeys(
-    _ERRORS, "semiring.host.errors"
-)
-
-#: Public modules.
-_MODULES = ("csgraph",)
 
 __version__ = "0.2.0"
 __all__ = [
@@ -103,7 +96,7 @@ __all__ = [
 
 #: Rooms, and the modules in them that stood in the package itself until 0.2.
 _ROOMS = {
-    "road": "question problem solve plans planning estimates wants warming registry padding repeated engines "
+    "road": "question problem solve plans planning estimates wants warming registry repeated engines "
     "schedules convergence log types",
     "doors": "cli networkx_backend gradients",
     "io": "graph inputs formats reading saving places labels display",
@@ -111,15 +104,6 @@ _ROOMS = {
     "big": "large distributed",
 }
 _former("apsp", _ROOMS)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(_MODULE[name], __name__), name)
-    return found
 
 
 def __dir__() -> list[str]:

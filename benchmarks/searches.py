@@ -42,7 +42,7 @@ import apsp
 from apsp import csgraph
 from apsp.generate import grid, road_like
 from apsp.road import estimates
-from apsp.road.engines.structures import STRUCTURES, Structures
+from apsp.road.engines.elimination import STRUCTURES, Structures
 from semiring import sparse
 from semiring.host.errors import SemiringError
 

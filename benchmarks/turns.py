@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import dijkstra
 from sparse import dimacs
 
 from apsp import Graph, road_like, shortest_paths
-from apsp.road.engines.structures import STRUCTURES
+from apsp.road.engines.elimination import STRUCTURES
 
 #: Times as long as without turns, at most.
 BARS = {

@@ -12,10 +12,10 @@ Everything is loaded on first use, so that `import semiring` costs nothing.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .host.former import install as _former
+from .host.lazy import lazy as _lazy
 
 if TYPE_CHECKING:
     from .algebra.axioms import check_axioms
@@ -58,28 +58,25 @@ if TYPE_CHECKING:
     from .sparse.elimination import Elimination, eliminate
     from .tensors.sums import einsum, einsum_path, outer, prod, sum
 
-_HOME = {
-    "algebra.axioms": ("check_axioms",),
-    "algebra.records": ("Op", "Semiring", "Star", "Variant"),
-    "dense.bits": ("BitMatrix",),
-    "algebra.catalog": (
-        *("CATALOG", "get", "load"),
-        *("min_plus", "lor_land", "max_plus", "max_min", "min_max"),
-        *("max_times", "reliability", "min_times", "plus_times", "log_plus"),
-    ),
-    "sparse.csr.parts": ("add", "reduce", "transpose"),
-    "host.errors": (
-        *("AlgebraError", "AmbiguityWarning", "DTypeError", "DeviceError", "DivergenceError"),
-        *("DomainError", "FormatError", "MemoryNeeded", "NegativeCycleError", "NoPathError"),
-        *("SemiringError", "ShapeError", "VertexError"),
-    ),
-    "dense.linalg": ("eye", "matmul", "matvec", "power"),
-    "dense.elimination": ("lu",),
-    "dense.random": ("random_matrix",),
-    "sparse.elimination": ("Elimination", "eliminate"),
-    "tensors.sums": ("einsum", "einsum_path", "outer", "prod", "sum"),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
+__getattr__ = _lazy(
+    __name__,
+    {
+        ".algebra.axioms": "check_axioms",
+        ".algebra.records": "Op Semiring Star Variant",
+        ".dense.bits": "BitMatrix",
+        ".algebra.catalog": "CATALOG get load min_plus lor_land max_plus max_min "
+        "min_max max_times reliability min_times plus_times log_plus",
+        ".sparse.csr.parts": "add reduce transpose",
+        ".host.errors": "AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError FormatError "
+        "MemoryNeeded NegativeCycleError NoPathError SemiringError ShapeError VertexError",
+        ".dense.linalg": "eye matmul matvec power",
+        ".dense.elimination": "lu",
+        ".dense.random": "random_matrix",
+        ".sparse.elimination": "Elimination eliminate",
+        ".tensors.sums": "einsum einsum_path outer prod sum",
+    },
+    *("errors", "sparse", "torch"),
+)
 
 __version__ = "0.2.0"
 __all__ = [
@@ -103,15 +100,6 @@ _ROOMS = {
     "sparse": "csr",
 }
 _former("semiring", _ROOMS)
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("errors", "sparse", "torch"):
-        return importlib.import_module(f".{name}", __name__)
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
-    return found
 
 
 def __dir__() -> list[str]:

@@ -104,7 +104,8 @@ def lazy_names() -> dict[str, dict[str, str]]:
         if path.stem != "__init__":
             continue
         tree = parsed(path)
-        if any(getattr(node, "name", "") == "__getattr__" for node in tree.body):
+        assigned = [getattr(target, "id", "") for node in tree.body for target in getattr(node, "targets", ())]
+        if "__getattr__" in assigned:
             told = [name for block in filter(is_for_type_checkers, tree.body) for name in statements_of(path, block)]
             found[package] = {name: module for module, name in told}
     return found
@@ -450,9 +451,9 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 89518,
+    "lines of the packages": 89250,
     "files of more than 500 lines": 0,
-    "Any": 1412,
+    "Any": 1409,
     "functions of more than 12 parameters": 6,
     "entries of semiring": 10,
     "entries of apsp": 9,

@@ -18,7 +18,7 @@ from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
 from apsp.csgraph.engines import potentials
 from apsp.generate import road_like
-from apsp.road.engines import elimination, structures
+from apsp.road.engines import elimination
 
 inf, nan = np.inf, np.nan
 
@@ -698,7 +698,7 @@ def test_conversions():
 
 
 def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch):
-    remembered = structures.Structures()
+    remembered = elimination.Structures()
     own, other = (network(some(2000, 2, seed=seed), where="test") for seed in (0, 1))
     mine, others = own.heads, other.heads
     assert remembered.spent(mine) == 0
@@ -712,19 +712,19 @@ def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch)
     assert remembered.spent(mine) == remembered.spent(mine, lines=1) == inf
     remembered.spend(mine, 1.0, lines=16)  # searches from 16 vertices were faster
     assert [remembered.spent(mine, lines) for lines in (4, 16, 17, inf)] == [0, 0, inf, inf]
-    monkeypatch.setattr(structures, "_name", lambda heads: 0)  # a hash alone is no structure's name
+    monkeypatch.setattr(elimination, "_name", lambda heads: 0)  # a hash alone is no structure's name
     for net, n in ((own, own.n), (other, other.n), (other, other.n + 1)):
         found = remembered.of(net.tails, net.heads, n)
         assert (found.n, found.tails.tolist()) == (n, net.tails.tolist())
     monkeypatch.undo()
-    lines = [(np.array([k]), np.array([k + 1])) for k in range(structures.CAPACITY + 1)]
+    lines = [(np.array([k]), np.array([k + 1])) for k in range(elimination.CAPACITY + 1)]
     for line in lines:
         remembered.of(*line, 10)
-    assert [remembered.spent(heads) for _, heads in lines] == [0, *[inf] * structures.CAPACITY]
+    assert [remembered.spent(heads) for _, heads in lines] == [0, *[inf] * elimination.CAPACITY]
 
 
 def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch):
-    monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
+    monkeypatch.setattr(elimination, "STRUCTURES", remembered := elimination.Structures())
     n = 150_000  # of a ring one search takes longer than a thought, and looking for its structure longer than that
     A = sparse.coo_array((np.arange(1.0, n + 1), (np.arange(n), np.roll(np.arange(n), 1))))
     arcs = network(A, where="test").canonical_arcs
@@ -736,7 +736,7 @@ def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch
 
 def test_rows_of_a_graph_asked_again_and_again_get_its_structure(monkeypatch):
     """Once searches have taken as long as its analysis would; where they stay faster, they go on."""
-    monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
+    monkeypatch.setattr(elimination, "STRUCTURES", remembered := elimination.Structures())
     roads, islands = road_like(20_000, seed=1), [some(40, 3, seed) for seed in range(50)]
     weights = np.random.default_rng(0).integers(1, 9, len(roads.rows)).astype(float)
     oneway = sparse.coo_array((weights, (roads.rows, roads.cols)), shape=(20_000, 20_000))

@@ -217,13 +217,13 @@ def test_what_is_refused_is_not_told_to_take_long(monkeypatch):
 @pytest.fixture
 def counted(monkeypatch):
     """How often an elimination order was looked for; no structure is known yet."""
-    from apsp.road.engines import structures
+    from apsp.road.engines import elimination
     from semiring import sparse
 
     found: list[int] = []
     analyse = sparse.analyse
     monkeypatch.setattr(sparse, "analyse", lambda arcs, n, **options: (found.append(n), analyse(arcs, n, **options))[1])
-    monkeypatch.setattr(structures.STRUCTURES, "_cached", type(structures.STRUCTURES._cached)())
+    monkeypatch.setattr(elimination.STRUCTURES, "_cached", type(elimination.STRUCTURES._cached)())
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -239,15 +240,11 @@ class Trees:
         Of lists only where ⊗ selects, as only there such edges can attain a distance; of matrices always, as they may
         have more edges than fit.
         """
-        windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
         matrix = self.graph.dense is not None and self.graph.n > 0
         essential = essential and self.engine.stored and (matrix or bool(self.semiring.mul.selects))
         if (reverse, essential) not in self._listed:
-            if essential and windows is not None:
-                tails, heads, weights = self._essential(windows, together(windows.of))
-            elif essential and matrix:
-                A = self.graph.matrix(self.semiring, self.engine.dtype)
-                tails, heads, weights = self._essential(A, 1, max(WIDER, self.graph.n))
+            if essential and matrix:
+                tails, heads, weights = self._essential(max(WIDER, self.graph.n))
             else:
                 tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
             used = weights != dtypes.zero(self.semiring, weights.dtype)
@@ -262,12 +259,8 @@ class Trees:
 
     def tight_edges(self) -> Edges:
         """Candidate edges of best paths, in the order of `Graph.edges`: essential ones of a matrix, all of a list."""
-        if self.graph.dense is None:
-            return self.graph.edges(self.semiring, self.engine.dtype)
-        windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
-        if windows is not None:
-            return self._essential(windows, together(windows.of))
-        return self._essential(self.graph.matrix(self.semiring, self.engine.dtype), 1)
+        listed = self.graph.dense is None
+        return self.graph.edges(self.semiring, self.engine.dtype) if listed else self._essential()
 
     def tight_on_gpu(self) -> Array:
         """`tight_edges` for a table on a GPU (`semiring.kernels.cuda.routes.adjoint.Edges`), else None."""
@@ -292,14 +285,17 @@ class Trees:
             self._largest = max((dtypes.largest_finite(host(D)) for _, D in parts), default=0.0)
         return DOUBT * dtypes.SCALARS[self.engine.dtype].eps * self._largest + self.within
 
-    def _essential(self, A: Array, together: int, wide: int = 1) -> Edges:
+    def _essential(self, wide: int = 1) -> Edges:
         """Tails, heads and weights of matrix edges as good as their distances; raises MemoryNeeded.
 
-        Within rounding, `wide` times what is tolerated.
+        Within rounding, `wide` times what is tolerated of a matrix in memory.
         """
+        windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
+        A: Any = self.graph.matrix(self.semiring, self.engine.dtype) if windows is None else windows
         zero, every = dtypes.zero(self.semiring, A.dtype), np.arange(self.graph.n)
-        step = height(4 * A.shape[1] * A.dtype.itemsize, together)  # four arrays at a time
-        slack = wide * self._slack(step)
+        band = 1 if windows is None else together(windows.of)
+        step = height(4 * A.shape[1] * A.dtype.itemsize, band)  # four arrays at a time
+        slack = self._slack(step) * (wide if windows is None else 1)
         found: list[Edges] = []
         for sources, rows in self.engine.rows(every, step):
             part, D = host(A[int(sources[0]) : int(sources[-1]) + 1]), host(rows)

@@ -9,6 +9,24 @@ array([[0., 3., 7.],
 These functions have SciPy's signatures, conventions and results, plus `device`, `dtype`, `threads` and `callback`; all
 other names are SciPy's own (differences: docs/scipy-networkx.md). Whatever `method` says, the engine of least predicted
 time computes: dense closure, sparse elimination, or Dijkstra's algorithm.
+
+Returns
+-------
+Of `floyd_warshall`, `bellman_ford` and `johnson`, named after Floyd and Warshall 1962, Bellman 1958 and Ford 1956, and
+Johnson 1977: as `shortest_path`.
+
+Raises
+------
+In `floyd_warshall`, `bellman_ford` and `johnson`, as `shortest_path`.
+
+See Also
+--------
+shortest_path, floyd_warshall, bellman_ford, johnson : The same under SciPy's names.
+apsp.closure, apsp.negative_cycle, apsp.shortest_paths : Over any semiring; only the cycle; labels, single pairs, paths.
+
+Notes
+-----
+`floyd_warshall`, `bellman_ford` and `johnson` cost what `shortest_path` does, whatever the name.
 """
 
 from __future__ import annotations
@@ -24,8 +42,7 @@ from semiring.host.types import Array, DType
 from semiring.kernels.observed import Callback
 
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
-from .ranked import yen
-from .routes import construct_dist_matrix, reconstruct_path
+from .routes import construct_dist_matrix, reconstruct_path, yen
 from .shortest import answer
 
 __all__ = [
@@ -156,25 +173,7 @@ def floyd_warshall(
     Parameters
     ----------
     csgraph, directed, return_predecessors, unweighted, overwrite, device, dtype, threads, callback
-        As in `shortest_path`.
-
-    Returns
-    -------
-    dist_matrix, predecessors : arrays, shape (n, n)
-        As from `shortest_path`.
-
-    Raises
-    ------
-    NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
-        As `shortest_path`.
-
-    See Also
-    --------
-    shortest_path, apsp.closure : With `indices`; over any semiring.
-
-    Notes
-    -----
-    At most O(n³) pairs, n² entries. Named after Floyd 1962 and Warshall 1962; the engine is the fastest by prediction.
+        As in `shortest_path`, and so are result, errors and cost.
 
     Examples
     --------
@@ -268,25 +267,7 @@ def bellman_ford(
     Parameters
     ----------
     csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
-        As in `shortest_path`.
-
-    Returns
-    -------
-    dist_matrix, predecessors
-        As from `shortest_path`.
-
-    Raises
-    ------
-    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
-        As `shortest_path`.
-
-    See Also
-    --------
-    shortest_path, apsp.negative_cycle : The same; only the cycle.
-
-    Notes
-    -----
-    Cost as of `shortest_path`, whatever the name.
+        As in `shortest_path`, and so are result, errors and cost.
 
     Examples
     --------
@@ -317,25 +298,7 @@ def johnson(
     Parameters
     ----------
     csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
-        As in `shortest_path`.
-
-    Returns
-    -------
-    dist_matrix, predecessors
-        As from `shortest_path`.
-
-    Raises
-    ------
-    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
-        As `shortest_path`.
-
-    See Also
-    --------
-    shortest_path, apsp.shortest_paths : The same; labels, single distances, paths.
-
-    Notes
-    -----
-    Cost as of `shortest_path`. Named after Johnson 1977, whose potentials serve searches with negative arcs.
+        As in `shortest_path`, and so are result, errors and cost.
 
     Examples
     --------

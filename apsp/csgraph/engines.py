@@ -44,7 +44,7 @@ ROWS = 256
 
 
 class Options(NamedTuple):
-    """Options beyond SciPy's parameters, and its `limit`: see `shortest_path`, `dijkstra`."""
+    """Options beyond SciPy's parameters, and its `limit`: see `shortest_path`, `dijkstra`; tests force an `engine`."""
 
     device: str | None = None
     threads: int | None = None

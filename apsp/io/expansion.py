@@ -29,6 +29,7 @@ from semiring.sparse.order import inverse
 from semiring.sparse.turning import groups, joined
 
 from .graph import Graph
+from .graph.entries import both_ways
 from .labels import Labels
 
 
@@ -139,10 +140,7 @@ def arcs_of(graph: Graph) -> Edges:
     assert graph.cols is not None
     rows, cols = (np.ascontiguousarray(ends, np.int64) for ends in (graph.rows, graph.cols))  # for kernels
     every = np.arange(len(rows))
-    if graph.directed:
-        return rows, cols, every
-    back = np.flatnonzero(rows != cols)
-    return np.concatenate((rows, cols[back])), np.concatenate((cols, rows[back])), np.concatenate((every, back))
+    return (rows, cols, every) if graph.directed else both_ways(rows, cols, every)
 
 
 def expand(graph: Graph, turns: Turns, s: Semiring) -> Expansion:

@@ -11,8 +11,9 @@ Modules: `order` → `structure` → `fronts` → `sweep`; users call `analysis`
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..host.lazy import lazy
 
 if TYPE_CHECKING:
     from .analysis import Analysis, analyse
@@ -22,16 +23,19 @@ if TYPE_CHECKING:
     from .searches import Searches
     from .structure import Cost
 
-_HOME = {"Analysis": "analysis", "analyse": "analysis", "Elimination": "elimination", "eliminate": "elimination"}
-_HOME |= {"Cost": "structure", "Hops": "hops", "Searches": "searches", "HubCost": "hubs", "HubLabels": "hubs"}
+__getattr__ = lazy(
+    __name__,
+    {
+        ".analysis": "Analysis analyse",
+        ".elimination": "Elimination eliminate",
+        ".hops": "Hops",
+        ".hubs": "HubCost HubLabels",
+        ".searches": "Searches",
+        ".structure": "Cost",
+    },
+)
 
 __all__ = ["Analysis", "Cost", "Elimination", "Hops", "HubCost", "HubLabels", "Searches", "analyse", "eliminate"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

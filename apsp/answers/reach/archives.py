@@ -21,8 +21,7 @@ from semiring.stores.tiles.folder import is_store
 from ...io.graph.ondisk import refuse_overwriting
 from ...io.labels import Labels
 from ...io.saving import check_output, suffix_of, tiles
-from ...io.saving.encoding import decode, encode
-from ...io.saving.plans import plan_from_array, plan_to_array
+from ...io.saving.encoding import decode, encode, plan_from_array, plan_to_array
 from ...io.saving.tiles import building, save_archive
 from ...road.engines.condensation import Condensation
 from ...road.plans import Plan

@@ -25,8 +25,7 @@ from ...io.graph.ondisk import OnDisk, refuse_overwriting
 from ...io.labels import Labels
 from ...io.saving import load, save, store_of
 from ...io.saving.base import Table
-from ...io.saving.encoding import decode, encode
-from ...io.saving.plans import plan_from_array, plan_to_array
+from ...io.saving.encoding import decode, encode, plan_from_array, plan_to_array
 from ...road.engines import Engine
 from ...road.engines.dense import Dense
 from ...road.engines.factored import Eliminated

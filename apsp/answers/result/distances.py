@@ -27,6 +27,7 @@ from ...road.engines import Engine
 from ...road.engines.part import Limit, Part
 from ...road.plans import Plan
 from . import sweeps
+from .along import Along
 from .nearest import Nearest, nearest
 from .paths import Neighbours, best_path, neighbours
 from .turned import cut_off
@@ -34,8 +35,6 @@ from .walked import paths_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from .along import Along
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.lazy import optional
 from semiring.host.types import Axes, Label
 from semiring.stores.files import writing
 
@@ -32,15 +33,11 @@ def canvas(
     """Axes (new by default), saved to the file `save` at the end; an unwritable file is refused before drawing."""
     if save is not None:
         check_output(save, PICTURES)
-    try:
-        import matplotlib.pyplot
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plot: matplotlib is required. Install it: `pip install matplotlib`.") from None
+    pyplot, drawn = (optional(f"matplotlib.{x}", "plot: matplotlib is required") for x in ("pyplot", "figure"))
     if ax is None:
         shape: Any = {"figsize": size, "layout": "constrained"}
         # A figure only saved avoids pyplot, which would keep and show it.
-        ax = Figure(**shape).add_subplot() if save is not None else matplotlib.pyplot.figure(**shape).add_subplot()
+        ax = (drawn.Figure(**shape) if save is not None else pyplot.figure(**shape)).add_subplot()
     yield ax
     if save is not None:
         with writing(save) as file:

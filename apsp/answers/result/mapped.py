@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.lazy import optional
 from semiring.host.spelling import came
 from semiring.host.types import Array, Fields, Label
 from semiring.stores.files import writing
@@ -136,10 +137,7 @@ class Mapped(Shown):
         1  POINT (6.17 49.63)     B    4.0      #fde725
         """
         features = self.to_geojson(path, values, limits=limits, buffer=buffer)["features"]
-        try:
-            import geopandas
-        except ImportError:
-            raise ImportError("to_geopandas: GeoPandas is required. Install it: `pip install geopandas`.") from None
+        geopandas = optional("geopandas", "to_geopandas: GeoPandas is required")
         if not features:
             return geopandas.GeoDataFrame(geometry=[], crs="EPSG:4326")
         return geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")

@@ -11,14 +11,13 @@ import click
 
 from ... import __version__
 from ...io.display.bars import progress
-from .checking import check
 from .comparing import compare
 from .exit_codes import EPILOG, Commands
 from .flowing import betweenness, flows
 from .generating import convert, generate
-from .information import info
 from .lab import lab
-from .querying import query
+from .machine import info
+from .querying import check, query
 from .reaching import reach
 from .reporting import flags
 from .solving import plan, solve

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from semiring.algebra.ranges import sliced
 from semiring.host.types import Fields
 
 from .exit_codes import ABORT_JOB, NO, ending
 from .reporting import quiet
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from semiring.distributed import World
 
     from ...answers.result import Result
+    from ...big.distributed.matrix import DistributedMatrix
 
 
 def ranks_of(options: Fields) -> World | None:
@@ -58,11 +62,33 @@ def _silence() -> None:
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open until the process ends)
 
 
+class Served:
+    """A distributed matrix in rank 0's process, by `shape`, `dtype` and `[a:b, c:d]`; other processes run `serve`."""
+
+    def __init__(self, matrix: DistributedMatrix) -> None:
+        self._matrix = matrix
+        self.shape, self.dtype = matrix.shape, matrix.dtype
+
+    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        rows, columns = (sliced(k, n, where="DistributedMatrix") for k, n in zip(key, self.shape, strict=True))
+        self._matrix.world.allgather([(rows.start, rows.stop, columns.start, columns.stop)])
+        return self._matrix.window(rows, columns, everywhere=False)
+
+    def close(self) -> None:
+        self._matrix.world.allgather([None])
+
+
+def serve(matrix: DistributedMatrix) -> None:
+    """Send rank 0 the pieces of requested windows, until `Served.close`."""
+    while window := matrix.world.allgather([None])[0]:
+        a, b, c, d = window
+        matrix.window(slice(a, b), slice(c, d), everywhere=False)
+
+
 def prints_answers(r: Result, ranks: World | None, reduction: str | None) -> bool:
     """Whether this process prints. Rank 0 does; the others send it their parts until it is done."""
     if ranks is None or ranks.in_one_process:
         return True
-    from ...big.distributed.serving import Served, serve
     from ...road.engines.stored import Stored
 
     engine, first = r.engine.all_pairs, 0 in ranks.local_ranks

@@ -263,7 +263,7 @@ def _verify(r: Result) -> bool:
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
-    from ...io.saving.plans import plan_to_array
+    from ...io.saving.encoding import plan_to_array
     from ...road.planning import plan as make
 
     require_dtype(options["semiring"], options["dtype"])

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from semiring.host.escaping import one_line
+from semiring.host.lazy import optional
 from semiring.host.spelling import came
 
 if TYPE_CHECKING:
@@ -59,10 +60,7 @@ class progress:
         if bar is None:
             bar = "tqdm" if "tqdm" in sys.modules else "rich"
         if bar == "tqdm":
-            try:
-                import tqdm  # noqa: F401 (it is missing now, or never)
-            except ImportError:
-                raise ImportError("progress: tqdm is required. Install it: `pip install tqdm`.") from None
+            optional("tqdm", "progress: tqdm is required")  # it is missing now, or never
         if isinstance(bar, str) and bar in _LIBRARIES:
             chosen = partial(_Drawn, _LIBRARIES[bar])
         elif bar is False or callable(bar):

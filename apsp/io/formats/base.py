@@ -25,7 +25,7 @@ class Format:
     Parameters
     ----------
     name : str
-        Its name in `read(path, format=…)`, and of the module.
+        Its name in `read(path, format=…)`.
     suffixes : tuple of str
         In lower case, with the dot, without `.gz`.
     description : str

@@ -101,11 +101,6 @@ def data_lines(body: bytes) -> list[tuple[int, str]]:
     return [(line, text) for line, text in enumerate(body.decode("utf-8", "replace").split("\n"), 1) if text.strip()]
 
 
-def edge_line(body: bytes, index: int) -> int:
-    """The line number, from 1, of a data line's index, from 0."""
-    return data_lines(body)[index][0]
-
-
 def first_line(text: bytes) -> tuple[bytes, int, bytes]:
     """The first non-blank line, its number from 1, and the text with it blanked."""
     start = len(text) - len(text.lstrip())
@@ -126,7 +121,7 @@ def numbered(
         vertex = next(int(v) for v in (found.rows[edge], found.cols[edge]) if not base <= v <= last)
         extent = f"in {base} … {last}" if n else "absent, as there are none"
         way_out = hint if vertex == last + 1 else ""
-        raise source.error(f"vertices must be {extent}, got {vertex}.{way_out}", edge_line(body, edge))
+        raise source.error(f"vertices must be {extent}, got {vertex}.{way_out}", data_lines(body)[edge][0])
     if len(found.rows) != promised:
         short = " The file may be cut off." if len(found.rows) < promised else ""
         raise source.error(f"must hold the {promised} {what} that its header promises, got {len(found.rows)}.{short}")

@@ -1,7 +1,7 @@
 """Edges between names, separated by blanks: lines `A B` or `A B 4`, all alike, with `#` comments.
 
 A first line naming both ends (`from to minutes`) is a header; one that may be an edge, `u v 3`, is refused. Names are
-integers if all look so.
+integers if all look so. Lines `V W length`, ended by `--END--`, are those of the classic CUDA teaching program.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from semiring.host.spelling import came
 from ..graph import Graph
 from ..reading.files import Source
 from ..reading.options import ANYHOW, Reading, names_ends
-from . import named
 from .base import Format, edge_lines, named_edges, write_lines
 from .tables import of_fields
 from .tokens import as_number, show
@@ -23,6 +22,8 @@ from .tokens import as_number, show
 _COMMENT = re.compile(r"#[^\n]*")
 #: A first line `A B {'km': 3}`, as `networkx.write_edgelist` writes it.
 _ATTRIBUTES = re.compile(r"\A\s*[^\s#]+[^\S\n]+\S+[^\S\n]+\{[^\n]*\}")
+#: The last line of the classic CUDA teaching program's files; text after it is ignored.
+_END = re.compile(r"^[ \t]*--END--[ \t]*$", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
@@ -43,8 +44,8 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """An edge a line, by header or chosen columns."""
-    if "--END--" in source.text and named.END.search(source.text):
-        return named.read(source).having(weighted=reading.weight is not None)
+    if "--END--" in source.text and _END.search(source.text):
+        return _read_ended(source).having(weighted=reading.weight is not None)
     attributes = _ATTRIBUTES.search(source.text) if reading.weight is not None else None
     if attributes:
         raise source.error(
@@ -82,9 +83,39 @@ def _whole_lines(text: str) -> str:
     return text.rpartition("\n")[0] if len(text) >= 1 << 15 and not text.endswith("\n") else text
 
 
-FORMAT = Format(
-    *("edgelist", (".edgelist", ".edges", ".ncol"), "edges between names: lines `A B [weight]`, # comments"),
-    *(sniff, read, write),
-    takes=("weight", "columns"),
-    rank=6,
+def _is_ended(head: bytes) -> bool:
+    """`--END--` on a line of the head; a later one is found by `read`."""
+    return _END.search(head.decode("utf-8", "replace")) is not None
+
+
+def _read_ended(source: Source) -> Graph:
+    text = source.text
+    end = _END.search(text)
+    if end is None:
+        raise source.error(
+            "must end with a line `--END--`, and has none. The file may be cut off.", len(text.splitlines())
+        )
+    return of_fields(source, text[: end.start()], Reading(columns=(0, 1, 2)), "V W length")
+
+
+def _write_ended(graph: Graph, file: IO[bytes]) -> None:
+    arcs, names = named_edges(graph, "named", forbidden="\0\ufeff")
+    if "--END--" in names:
+        raise FormatError("named", None, "write: names must not be --END--, which ends a file. Rename it.")
+    weights = arcs[2] or [1] * len(arcs[0])
+    write_lines(file, (*edge_lines((*arcs[:2], weights), names), "--END--"))
+
+
+FORMATS = (
+    Format(
+        *("edgelist", (".edgelist", ".edges", ".ncol"), "edges between names: lines `A B [weight]`, # comments"),
+        *(sniff, read, write),
+        takes=("weight", "columns"),
+        rank=6,
+    ),
+    Format(
+        *("named", (".named",), "lines `V W length`, ended by --END--"),
+        *(_is_ended, _read_ended, _write_ended),
+        rank=5,
+    ),
 )

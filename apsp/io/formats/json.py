@@ -1,7 +1,7 @@
 """JSON: node-link and adjacency data, Cytoscape's and JSON Graph Format, {u: [v]}, {u: {v: weight}}, records.
 
 Records, also a line each, follow the rules of `from_lines`. What says nothing of directions, as D3's nodes and links,
-leads one way.
+leads one way. GeoJSON: lines are edges, with their ends as places (`Result.to_geojson` writes).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from semiring.host.spelling import came
 from semiring.host.types import Fields
 
 from ..graph import Graph
+from ..places.geojson import system_of
 from ..reading.files import Source
-from ..reading.lines import from_lines
+from ..reading.lines import ends_of, from_lines
 from ..reading.options import ANYHOW, Reading, lists_columns, names_ends
-from . import geojson
 from .base import Format
 from .through_networkx import converted
 from .tokens import held
@@ -32,8 +32,8 @@ sniff = re.compile(rb'\s*\[?\s*\{\s*("|\})').match
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """Records, or GeoJSON; what else there is by NetworkX."""
-    if geojson.sniff(source.head()):
-        return geojson.read(source, reading=reading)
+    if _is_geojson(source.head()):
+        return _read_geojson(source, reading=reading)
     path, text = repr(str(source.path)), source.text
     loads = partial(json.loads, object_pairs_hook=_distinct, parse_float=held)
     try:
@@ -125,7 +125,29 @@ def _node_link(data: Fields) -> Fields:
     return {"directed": data.get("directed", True), "nodes": nodes, "links": links}
 
 
-FORMAT = Format(
-    "json", (".json", ".jsonl", ".ndjson"), "JSON: node-link, {u: {v: weight}}, or records (read only)", sniff, read,
-    None, takes=("weight", "columns"),
+def _is_geojson(head: bytes) -> bool:
+    return head.lstrip().startswith(b"{") and b'"FeatureCollection"' in head
+
+
+def _read_geojson(source: Source, *, reading: Reading = ANYHOW) -> Graph:
+    """The lines of a FeatureCollection, by `from_lines`, in the system that its `crs` names; points are refused."""
+    try:
+        found = json.loads(source.lines, parse_float=held)
+        features, system = found["features"], system_of(found)
+        lines = [ends_of(feature["geometry"]) for feature in features]
+        properties = [feature.get("properties") or {} for feature in features]
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise source.error(f"must be GeoJSON, a FeatureCollection of lines, got {came(error)}.") from error
+    return from_lines(lines, properties, reading, source.error).having(crs=system)
+
+
+FORMATS = (
+    Format(
+        "json", (".json", ".jsonl", ".ndjson"), "JSON: node-link, {u: {v: weight}}, or records (read only)", sniff,
+        read, None, takes=("weight", "columns"),
+    ),
+    Format(
+        "geojson", (".geojson",), "GeoJSON: lines are edges (read only)", _is_geojson, _read_geojson, None,
+        takes=("weight", "columns"), rank=0,
+    ),
 )  # fmt: skip

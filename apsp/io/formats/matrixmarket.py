@@ -18,7 +18,7 @@ from ..labels import Labels
 from ..reading.files import Source
 from . import npy
 from .base import Format, edge_lines, listed, remark, weighted, write_lines
-from .columns import edge_line, first_line, numbered, values
+from .columns import data_lines, first_line, numbered, values
 from .tokens import counts, show
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
@@ -110,7 +110,7 @@ def _require_triangle(source: Source, body: bytes, rows: np.ndarray, cols: np.nd
         entry = int(np.argmax(above))
         raise source.error(
             f"a {symmetry} file must list entries {where} the diagonal, got ({rows[entry] + 1}, {cols[entry] + 1}).",
-            edge_line(body, entry),
+            data_lines(body)[entry][0],
         )
 
 

@@ -17,8 +17,7 @@ from semiring.stores.tiles import TileStore
 
 from ..display import notebook
 from ..labels import Labels, number_pairs
-from ..places import as_places, is_projected
-from ..places.snapping import Snapping
+from ..places import Snapping, as_places, is_projected
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import present
 from .exported import Exported, same

@@ -19,7 +19,7 @@ from semiring.host.types import Algebra, Array, DType, Edges
 from semiring.sparse.cycles import Weighted
 
 from ..labels import Labels
-from .entries import combine, is_boolean, listed, over, present, unit_dtype
+from .entries import both_ways, combine, is_boolean, listed, over, present, unit_dtype
 from .nulls import Nulls
 from .ondisk import OnDisk, Windows
 
@@ -138,12 +138,7 @@ class Adjacency:
             return listed(self._from_dense(s, dtype) if windows is None else windows, s)
         rows, cols, weights = self._listed(s, self.target(s, dtype, where="Graph.edges"), slice(None))
         weights = weights if weights.flags.writeable else weights.copy()
-        if self.directed:
-            return rows, cols, weights
-        # A loop leads back to where it began, once.
-        back = rows != cols
-        both = np.concatenate
-        return both((rows, cols[back])), both((cols, rows[back])), both((weights, weights[back]))
+        return (rows, cols, weights) if self.directed else both_ways(rows, cols, weights)
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edge list in pieces, each edge once, with weights as `matrix` holds them."""

@@ -131,6 +131,13 @@ def _refuse_nan_entries(A: Array, part: tuple[slice, ...]) -> None:
         raise DomainError(f"Graph: entries must be numbers, got NaN at {entry}. A missing edge is inf.")
 
 
+def both_ways(rows: np.ndarray, cols: np.ndarray, values: np.ndarray) -> Edges:
+    """Edges, and those that lead back; a loop leads back to where it began, once."""
+    back = np.flatnonzero(rows != cols)
+    both = np.concatenate
+    return both((rows, cols[back])), both((cols, rows[back])), both((values, values[back]))
+
+
 def combine(flat: np.ndarray, offsets: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
     """flat[offsets] ← flat[offsets] ⊕ weights, with repeated offsets combined."""
     add = s.add

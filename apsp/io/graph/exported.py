@@ -9,12 +9,13 @@ import numpy as np
 from semiring.algebra import catalog, dtypes
 from semiring.algebra.records import Semiring
 from semiring.host.devices import host
+from semiring.host.lazy import optional
 from semiring.host.types import Algebra, DType, Edges, Fields, Frame
 
 from ..display import frames
 from ..labels import Labels
 from .adjacency import Adjacency
-from .entries import combine
+from .entries import both_ways, combine
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -80,10 +81,7 @@ class Exported(Adjacency):
         >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_networkx().edges(data=True)
         OutEdgeDataView([('A', 'B', {'weight': 4}), ('B', 'C', {'weight': 7})])
         """
-        try:
-            import networkx
-        except ImportError:
-            raise ImportError("to_networkx: NetworkX is required. Install it: `pip install networkx`.") from None
+        networkx = optional("networkx", "to_networkx: NetworkX is required")
         rows, cols, weights = listed(self, semiring)
         ends = np.stack([rows, cols]) if self.directed else np.sort(np.stack([rows, cols]), axis=0)
         parallel = bool((np.diff(ends[:, np.lexsort(ends)]) == 0).all(axis=0).any())
@@ -153,9 +151,7 @@ def _arcs(graph: Exported, labels: Labels) -> Edges:
     rows, cols, weights = listed(graph, "min_plus")
     weights = np.ones(len(rows), np.int64) if weights is None else host(weights)
     if graph.rows is not None and not graph.directed:
-        back = rows != cols  # a loop leads back to where it began, once
-        weights = np.concatenate((weights, weights[back]))
-        rows, cols = np.concatenate((rows, cols[back])), np.concatenate((cols, rows[back]))
+        rows, cols, weights = both_ways(rows, cols, weights)
     if graph.labels != labels:
         rows, cols = labels.positions(list(graph.labels))[np.stack((rows, cols))]
     order = np.lexsort((weights, cols, rows))

@@ -10,12 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from semiring.host.lazy import optional
 from semiring.host.types import Label
 
 from . import Plane, require_degrees
-from .colours import colours
 
 Feature = dict[str, Any]
+
+
+#: RGB from the least number to the greatest.
+STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]
+
+
+def colours(values: np.ndarray) -> list[str]:
+    """A colour `#rrggbb` per number; grey if not finite."""
+    finite = np.isfinite(values)
+    low, high = values[finite].min(initial=np.inf), values[finite].max(initial=-np.inf)
+    share = (np.where(finite, values, low if finite.any() else 0) - low) / (high - low) if high > low else 0 * finite
+    stops = np.linspace(0, 1, len(STOPS))
+    mixed = np.rint(np.stack([np.interp(share, stops, channel) for channel in zip(*STOPS, strict=True)], axis=-1))
+    return [
+        "#{:02x}{:02x}{:02x}".format(*rgb) if seen else "#b3b3b3"
+        for rgb, seen in zip(mixed.astype(int).tolist(), finite.tolist(), strict=True)
+    ]
 
 
 def plain(value: Any) -> Any:
@@ -107,10 +124,7 @@ def polygons(
     xy: np.ndarray, edges: tuple[np.ndarray, np.ndarray], values: np.ndarray, limits: Sequence[float], buffer: float
 ) -> list[Feature]:
     """By descending limit, the area within `buffer` metres of vertices within it and their edges; needs shapely."""
-    try:
-        import shapely
-    except ImportError:
-        raise ImportError("to_geojson: polygons need shapely. Install it: `pip install shapely`.") from None
+    shapely = optional("shapely", "to_geojson: polygons need shapely")
     require_places(xy)
     placed = np.isfinite(xy).all(axis=1)
     if not placed.any():

@@ -15,7 +15,7 @@ from semiring.host.escaping import one_line
 from semiring.host.types import Fields, Label
 
 from . import Plane, require_degrees
-from .colours import STOPS
+from .geojson import STOPS
 
 #: The longer side of the map, in the page's integer units.
 _UNITS = 1_000_000

@@ -10,7 +10,7 @@
 | hubs   | .hubs            | hub labels in place of the matrix, a directory | mapped           |
 
 `Result.save` and `load`, `read`, the command line and error messages use the records. `base` has the record `Store` and
-the `Table` that is written; `encoding` stores labels in an archive; `plans` a `Plan`.
+the `Table` that is written; `encoding` stores labels, and a `Plan`, in an archive.
 """
 
 from __future__ import annotations
@@ -31,23 +31,6 @@ from semiring.stores.files import check_replaceable, check_writable
 
 from ...road.registry import records
 from .base import Arrays, Store, StrPath, Table
-
-__all__ = [
-    *(
-        "InFormat",
-        "Store",
-        "check_labels",
-        "check_output",
-        "check_tiles",
-        "load",
-        "recognised",
-        "save",
-        "save_matrix",
-        "store_of",
-        "stores",
-    ),
-    *("suffix_of", "suffixes"),
-]
 
 
 @cache

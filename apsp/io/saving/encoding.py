@@ -1,4 +1,4 @@
-"""Labels in a NumPy archive, without pickle: equal values and types are restored, or refused.
+"""Labels, and plans, in a NumPy archive, without pickle: equal values and types are restored, or refused.
 
 | labels                                              | array                                                   |
 |-----------------------------------------------------|---------------------------------------------------------|
@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ import numpy as np
 from semiring.host.errors import FormatError
 from semiring.host.types import Label
 
+from ...road.estimates import Estimate
+from ...road.plans import Plan
 from ..labels import Labels
 
 _INT64 = range(-(2**63), 2**63)
@@ -129,3 +132,23 @@ def _from_json(name: Any) -> Label:
         ((kind, text),) = name.items()
         return int(text, 16) if kind == "int" else {"inf": math.inf, "-inf": -math.inf}[text]
     return name
+
+
+#: Attributes of a plan in the first file version, which has no names.
+_FIRST_PLAN = (
+    *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
+    *("matrix_bytes", "workspace_bytes", "seconds", "reason"),
+)
+
+
+def plan_to_array(plan: Plan) -> np.ndarray:
+    """A plan for an archive: its attributes as JSON."""
+    return np.array(json.dumps(asdict(plan), default=np.generic.item))
+
+
+def plan_from_array(saved: np.ndarray) -> Plan:
+    """A plan from JSON, or from the unnamed list of the first version; missing attributes are defaults."""
+    values = json.loads(saved.item()) if saved.ndim == 0 else dict(zip(_FIRST_PLAN, saved.tolist(), strict=True))
+    considered = tuple(Estimate(**estimate) for estimate in values.pop("considered", ()))
+    kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}
+    return Plan(**{name: kind(values[name]) for name, kind in kinds.items() if name in values}, considered=considered)

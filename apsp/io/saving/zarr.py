@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from semiring.algebra import catalog, dtypes
 from semiring.host.errors import FormatError
+from semiring.host.lazy import optional
 from semiring.stores.archives import load_arrays
 from semiring.stores.files import writing_folder
 
@@ -34,7 +34,7 @@ _IN_ZARR = {"zarr.json", "distances", "result_npz", "sources", "targets", "sourc
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
     """Write a table as a Zarr group (version 3) and labels; uniform tiles too, as a missing tile is damage."""
-    zarr = _zarr("save")
+    zarr = optional("zarr", 'save: zarr is required for ".zarr"')
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
@@ -111,7 +111,7 @@ class Zarr:
 
 def load(path: StrPath) -> tuple[Zarr, dict[str, np.ndarray]]:
     """The distances of a complete Zarr group, and its archive's arrays; else FormatError; ImportError without zarr."""
-    zarr = _zarr("load")
+    zarr = optional("zarr", 'load: zarr is required for ".zarr"')
     try:
         group = zarr.open_group(store=os.fspath(path), mode="r")
         distances, packed = group["distances"], group["result_npz"]
@@ -131,14 +131,6 @@ def load(path: StrPath) -> tuple[Zarr, dict[str, np.ndarray]]:
     buffer = io.BytesIO(archive.tobytes())
     buffer.name = os.fspath(path)
     return Zarr(distances, path), load_arrays(buffer, "the `result_npz` of a Zarr group")
-
-
-def _zarr(where: str) -> ModuleType:
-    try:
-        import zarr
-    except ImportError:
-        raise ImportError(f'{where}: zarr is required for ".zarr". Install it: `pip install zarr`.') from None
-    return zarr
 
 
 _check = partial(require_only, known=_IN_ZARR, what="a Zarr group")

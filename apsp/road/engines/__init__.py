@@ -3,7 +3,7 @@
 | module      | engine                                                                    | holds                |
 |-------------|---------------------------------------------------------------------------|----------------------|
 | dense       | `Dense`: a finished closure                                               | the matrix           |
-| elimination | `Eliminated`: panels, swept into rows on demand                           | the panels           |
+| elimination | `Eliminated`: panels, swept into rows on demand; caches structures        | the panels           |
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
 | scipy       | `Searches`: Dijkstra, Johnson, SciPy's breadth-first search               | the edges            |
 | searches    | `Relaxed`: searches by weight from 32 vertices at a time                  | the edges            |
@@ -22,19 +22,16 @@ tests find it by its file name.
 Beside them: `base` has the protocol `Engine`, with default bodies by rows; `factored` the closure by elimination;
 `packed` that of bits, whole or of the components that `condensation` finds; `stored` tiles on disk, read by windows;
 `saved` a saved part, with the rest recomputed; `labelled` saved hub labels; `part` rows and columns within a limit;
-`saturation` and `bounds` detect and exclude integer overflow; `structures` caches elimination structures.
+`saturation` and `bounds` detect and exclude integer overflow.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+from ..question import Question
 from ..registry import records
 from .base import MANY, Engine, Kind
-
-if TYPE_CHECKING:
-    from ..question import Question
 
 __all__ = ["MANY", "Engine", "Kind", "candidates", "get", "kinds", "names"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from semiring import sparse
 from semiring.algebra import dtypes
 from semiring.host.devices import host
 from semiring.host.types import Scalar
-
-if TYPE_CHECKING:
-    from semiring.sparse import Elimination
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Bounds:
     lines: tuple[Line, ...] = ()
 
     @classmethod
-    def of(cls, E: Elimination, weights: np.ndarray, centre: int, sign: int) -> Bounds:
+    def of(cls, E: sparse.Elimination, weights: np.ndarray, centre: int, sign: int) -> Bounds:
         """From two lines of distances."""
         zero, heaviest, found = dtypes.zero(E.semiring, E.dtype), dtypes.largest_finite(weights), []
         ends = E.analysis.tails, E.analysis.heads
@@ -62,7 +60,7 @@ class Bounds:
         return cls(into.most + out.most + max(into.apart, out.apart), heaviest, centre, sign, (into, out))
 
     def changed(
-        self, ends: list[tuple[int, int]], weights: list[list[float]], E: Elimination, before: Elimination
+        self, ends: list[tuple[int, int]], weights: list[list[float]], E: sparse.Elimination, before: sparse.Elimination
     ) -> Bounds:
         """The bound after arcs changed [from, to], with E instead of `before`.
 
@@ -104,7 +102,7 @@ class Bounds:
             return None
         return Bounds(factor * self.farthest * (1 + 2**-20), dtypes.largest_finite(after), self.centre, self.sign)
 
-    def _again(self, k: int, old: Line, E: Elimination, heaviest: float) -> Line:
+    def _again(self, k: int, old: Line, E: sparse.Elimination, heaviest: float) -> Line:
         """A recomputed line; a path has at most two arcs at each newly missing vertex."""
         entries = host(E.row(self.centre) if k else E.column(self.centre))
         missing = entries == dtypes.zero(E.semiring, E.dtype)

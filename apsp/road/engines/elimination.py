@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,16 +28,78 @@ from ..plans import Plan
 from ..question import Question
 from .base import MANY_ARCS, Kind, counting, offer
 from .factored import Eliminated
-from .structures import STRUCTURES
-
-if TYPE_CHECKING:
-    from semiring.sparse import Analysis
-
 
 #: Share of the other engines' time that symbolic analysis may take, in general and for planar-like graphs.
 LOOK, LOOK_IN_PLANE = 1 / 4, 0.45
 #: Maximum number of arcs whose structure is always cached: a few megabytes.
 REMEMBERED = 1 << 18
+
+
+#: Structures cached, and patterns with counted time.
+CAPACITY, PATTERNS = 4, 64
+#: Heads sampled for a pattern's hash.
+SAMPLE = 1 << 8
+
+
+class Structures:
+    """Cached structures, and seconds spent on other patterns, which are known by the heads of their arcs."""
+
+    def __init__(self) -> None:
+        self._cached: OrderedDict[int, sparse.Analysis] = OrderedDict()
+        self._spent: OrderedDict[int, float] = OrderedDict()
+        self._lost: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def spent(self, heads: np.ndarray, lines: float = float("inf")) -> float:
+        """Seconds spent on this pattern so far.
+
+        ∞ if its structure is cached; 0 if searches were faster with it, from as many vertices as `lines`.
+        """
+        name = _name(heads)
+        with self._lock:
+            if name in self._cached:
+                return float("inf") if lines > self._lost.get(name, 0) else 0
+            return self._spent.get(name, 0.0)
+
+    def spend(self, heads: np.ndarray, seconds: float, lines: int = 0) -> None:
+        """Charge seconds to a pattern; if its structure is cached, searches from `lines` vertices are faster."""
+        name = _name(heads)
+        with self._lock:
+            if name in self._cached:
+                self._lost[name] = max(lines, self._lost.get(name, 0))
+                return
+            self._spent[name] = self._spent.pop(name, 0) + seconds
+            while len(self._spent) > PATTERNS:
+                self._spent.popitem(last=False)
+
+    def of(self, tails: np.ndarray, heads: np.ndarray, n: int, threads: int | None = None) -> sparse.Analysis:
+        """The structure of these arcs, cached or computed."""
+        name = _name(heads)
+        with self._lock:
+            cached = self._cached.get(name)
+            if cached is not None and _same(cached, tails, heads, n):
+                self._cached.move_to_end(name)
+                return cached
+        made = sparse.analyse((tails, heads), n, threads=threads)
+        with self._lock:
+            self._spent.pop(name, None)
+            self._lost.pop(name, None)
+            self._cached[name] = made
+            while len(self._cached) > CAPACITY:
+                self._lost.pop(self._cached.popitem(last=False)[0], None)
+        return made
+
+
+def _name(heads: np.ndarray) -> int:
+    step = max(1, len(heads) // SAMPLE)  # matches are compared with all arcs
+    return hash((len(heads), heads[::step].astype(np.int64).tobytes()))
+
+
+def _same(cached: sparse.Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:
+    return cached.n == n and np.array_equal(cached.tails, tails) and np.array_equal(cached.heads, heads)
+
+
+STRUCTURES = Structures()
 
 
 def remembers(question: Question) -> bool:
@@ -45,7 +108,7 @@ def remembers(question: Question) -> bool:
     return (wants.remembers or (count <= REMEMBERED and not wants.ordered)) and count <= MANY_ARCS * question.n
 
 
-def analysis(question: Question) -> Analysis:
+def analysis(question: Question) -> sparse.Analysis:
     """The symbolic structure of the question, of a previous engine, cached, or computed."""
     known = getattr(question.wants.like, "analysis", None)
     if known is not None:

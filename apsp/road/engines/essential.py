@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,10 +34,6 @@ from ..question import Question
 from ..solve import allocate_result, give_back, solve
 from .base import MANY, Engine, Kind, offer
 from .dense import Dense
-
-if TYPE_CHECKING:
-    from semiring.sparse import Searches
-
 
 #: Best arcs kept a vertex, in ln n (for random weights nearly all essential ones); and at most.
 KEPT, MOST = 3, 128
@@ -154,7 +150,7 @@ def _listed(A: np.ndarray, wanted: Callable[[np.ndarray, slice], np.ndarray]) ->
     return tails, heads, weights
 
 
-def _searches(question: Question, arcs: Edges) -> Searches:
+def _searches(question: Question, arcs: Edges) -> sparse.Searches:
     tails, heads, weights = arcs
     return sparse.Searches(
         (tails, heads), question.semiring, n=question.n, weights=weights, threads=question.threads, dtype=question.dtype

@@ -23,8 +23,6 @@ from .base import Asked, Changed, Engine
 from .bounds import Bounds
 
 if TYPE_CHECKING:
-    from semiring.sparse import Analysis, Elimination, HubLabels
-
     from ..packing import Word
 
 #: Cost of a pair by hub labels, in pairs of a row: fixed, and per column of the longest path.
@@ -52,16 +50,16 @@ class Eliminated(Engine):
     """
 
     name = "elimination"
-    hubs: HubLabels | None = None
+    hubs: sparse.HubLabels | None = None
     _singles: float = 0
-    _twin: Elimination | None = None
+    _twin: sparse.Elimination | None = None
     longest: float = math.inf  # no path is
     bounds: Bounds | None = None
     narrowed, centre = False, 0
     _weights: np.ndarray | None = None
 
     def __init__(
-        self, analysis: Analysis, weights: np.ndarray, semiring: Semiring, threads: int | None = None,
+        self, analysis: sparse.Analysis, weights: np.ndarray, semiring: Semiring, threads: int | None = None,
         order: Any = "auto", *, check: bool = True, potential: np.ndarray | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
         self.analysis, self.semiring, self.threads = analysis, semiring, threads
@@ -137,7 +135,7 @@ class Eliminated(Engine):
             made.hubs = made.elimination.hub_labels(self.hubs)
         return made, edges, new
 
-    def _with(self, E: Elimination) -> Eliminated:
+    def _with(self, E: sparse.Elimination) -> Eliminated:
         made = Eliminated.__new__(Eliminated)
         vars(made).update({name: getattr(self, name) for name in _SHARED}, elimination=E)
         return made
@@ -249,12 +247,12 @@ class Eliminated(Engine):
             self.hubs = self.elimination.hub_labels()
 
     @property
-    def pairs_on_device(self) -> HubLabels | None:
+    def pairs_on_device(self) -> sparse.HubLabels | None:
         """Hub labels on a GPU, else None."""
         return self.hubs if self.device == "cuda" and self.potential is None else None
 
     @property
-    def _pairs(self) -> tuple[Elimination | HubLabels, float]:
+    def _pairs(self) -> tuple[sparse.Elimination | sparse.HubLabels, float]:
         """The structure that answers pairs, and its cost a pair in pairs of a row."""
         if self.hubs is None:
             return self.elimination, 2 * self.elimination.cost.climb
@@ -315,7 +313,7 @@ class Eliminated(Engine):
             return None
         return paths.nearest(self.elimination, wanted, mirrored=towards)
 
-    def _on_host(self, asked: int) -> Elimination | None:
+    def _on_host(self, asked: int) -> sparse.Elimination | None:
         """The factors in host memory; of a GPU, computed when enough single pairs were asked, None until then."""
         if self.device == "cpu":
             return self.elimination
@@ -327,7 +325,7 @@ class Eliminated(Engine):
                 self._singles = -math.inf
         return self._twin
 
-    def _eliminated(self, device: str, *, check: bool = False) -> Elimination:
+    def _eliminated(self, device: str, *, check: bool = False) -> sparse.Elimination:
         h, weights = self.potential, self.weights
         lengths = weights if h is None else self._reweighted(weights, h)
         return sparse.Elimination(

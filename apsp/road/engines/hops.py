@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from ..estimates import Estimate
 from ..question import Question
 from .base import Engine, Kind, counting, offer
 from .part import as_limit
-
-if TYPE_CHECKING:
-    from semiring.sparse import Hops
 
 
 class Searched(Engine):
@@ -49,14 +45,14 @@ class Searched(Engine):
         self._zero = dtypes.zero(semiring, self.dtype)
 
     @cached_property
-    def _forward(self) -> Hops:
+    def _forward(self) -> sparse.Hops:
         return self._hops(*self.arcs[:2])
 
     @cached_property
-    def _backward(self) -> Hops:
+    def _backward(self) -> sparse.Hops:
         return self._hops(*self.arcs[1::-1])
 
-    def _hops(self, tails: np.ndarray, heads: np.ndarray) -> Hops:
+    def _hops(self, tails: np.ndarray, heads: np.ndarray) -> sparse.Hops:
         n = self.shape[0]
         return sparse.Hops((tails, heads), n, dtype=self.dtype, threads=self.threads, device=self.device)
 
@@ -114,15 +110,10 @@ def searched(question: Question) -> Searched:
     )
 
 
-def levels(question: Question) -> int:
-    """Levels of a search from a vertex of maximum degree."""
-    return question.once(searched).levels
-
-
 def known_levels(question: Question) -> int:
-    """`levels`; 0 if the engine refuses, does not fit, or must compile."""
+    """Levels of a search from a vertex of maximum degree; 0 if the engine refuses, does not fit, or must compile."""
     try:
-        return 0 if _refuses(question) or question.missing("hops").kernels else question.once(levels)
+        return 0 if _refuses(question) or question.missing("hops").kernels else question.once(searched).levels
     except MemoryNeeded:
         return 0
 
@@ -144,7 +135,7 @@ def _refuses(question: Question) -> str:
 
 def _estimate(question: Question) -> Estimate:
     engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs.listed[0]), question.lines
-    size, deep, batch = question.dtype.itemsize, question.once(levels), engine.batch(lines)
+    size, deep, batch = question.dtype.itemsize, engine.levels, engine.batch(lines)
     if question.device == "cuda":
         taken = estimates.hops_on_gpu(n, arcs, lines, size, deep, batch)
     else:

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from semiring import sparse
 from semiring.host.types import Scalar
 
 from .factored import Eliminated
-
-if TYPE_CHECKING:
-    from semiring.sparse import Analysis, Elimination, HubLabels
 
 
 class Labelled(Eliminated):
     """An elimination known only by its hub labels; `recompute()` opens the engine itself."""
 
-    hubs: HubLabels
+    hubs: sparse.HubLabels
     device, order, potential = "cpu", "auto", None
 
-    def __init__(self, hubs: HubLabels, recompute: Callable[[], Any]) -> None:
+    def __init__(self, hubs: sparse.HubLabels, recompute: Callable[[], Any]) -> None:
         self.hubs, self._recompute = hubs, recompute
         self.semiring, self.dtype, self.shape, self.threads = hubs.semiring, hubs.dtype, (hubs.n, hubs.n), hubs.threads
 
@@ -32,12 +30,12 @@ class Labelled(Eliminated):
         return found
 
     @cached_property
-    def elimination(self) -> Elimination:  # type: ignore[override]  # an attribute there, made on demand here
+    def elimination(self) -> sparse.Elimination:  # type: ignore[override]  # an attribute there, made on demand here
         """The elimination, made when more than pairs is requested."""
         return self._recomputed.elimination
 
     @cached_property
-    def analysis(self) -> Analysis:  # type: ignore[override]  # as above
+    def analysis(self) -> sparse.Analysis:  # type: ignore[override]  # as above
         return self._recomputed.analysis
 
     def entry(self, i: int, j: int) -> Scalar:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.algebra.survey import fast
 from semiring.dense.bits import BitMatrix
+from semiring.distributed import World
 from semiring.host.compiling import clock
 from semiring.host.memory import require
 
@@ -27,10 +27,6 @@ from .base import Engine, Kind
 from .dense import Dense
 from .saturation import refuse_after
 from .stored import Stored
-
-if TYPE_CHECKING:
-    from semiring.distributed import World
-
 
 #: Bytes an arc while building parts from an edge list, unsorted and by tail.
 _SORTED = 56

@@ -11,7 +11,6 @@ from semiring.algebra.records import Semiring
 from semiring.host.memory import available
 
 from ...big.large.sources import Source
-from ...io.graph import Graph
 from ..convergence.saturation import Distances, Reach, loses, possible
 from ..question import Question
 from .base import Engine
@@ -21,18 +20,15 @@ def refuse_after(question: Question, D: Engine, source: Source | None) -> None:
     """Raise for saturation in a closure within limits or in parts; for a table, only for wrong values."""
     s, limits, where = question.semiring, question.wants.limits, question.wants.where
     memory = None if limits is None else limits.memory
-    if not question.wants.table:
-        refuse_where_far(D, question.graph, s, memory)
+    if question.wants.table:
+        strips = () if source is None else (part for _, part in source.strips())
+        if source is not None and loses(source.surveyed[0], strips, D.dtype, s, source.n):
+            refuse_saturated(D, range(source.n), s, memory, where=where)
         return
-    if source is not None and loses(source.surveyed[0], (part for _, part in source.strips()), D.dtype, s, source.n):
-        refuse_saturated(D, range(source.n), s, memory, where=where)
-
-
-def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
-    """`refuse_saturated` if a walk can be that long; the graph's matrix may be on disk."""
     if not dtypes.SCALARS[D.dtype].integer or not s.mul.saturating:
         return
-    weights: Any = graph.windows(s, D.dtype)
+    graph = question.graph
+    weights: Any = graph.windows(s, D.dtype)  # of a matrix on disk
     if weights is None:
         weights = graph.matrix(s, D.dtype) if graph.dense is not None else graph.edges(s, D.dtype)[2]
     if possible(dtypes.parts(weights), D.dtype, s, graph.n):

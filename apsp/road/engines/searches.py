@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,6 @@ from .base import BLOCK, Engine, Kind, counting, offer
 from .elimination import potentials
 from .part import as_limit
 from .scipy import lengths_of, narrowed, nearest
-
-if TYPE_CHECKING:
-    from semiring.sparse import Searches
-
 
 #: Trial searches: sources a batch, largest share of the total time, number of batches.
 SAMPLED, LOOK, TRIED = 4, 1 / 16, 4
@@ -69,7 +64,7 @@ class Relaxed(Engine):
         return tails, heads, weights
 
     @cached_property
-    def searches(self) -> Searches:
+    def searches(self) -> sparse.Searches:
         if hasattr(self._given, "indptr"):
             return sparse.Searches(self._given, self.semiring, threads=self.threads, device=self.device)
         tails, heads, weights = self.arcs
@@ -165,7 +160,8 @@ def negative(question: Question) -> bool:
     return bool(lengths.sign * best < (lengths.sign if lengths.logarithmic else 0))
 
 
-def _engine(question: Question) -> Relaxed:
+def opened(question: Question) -> Relaxed:
+    """The engine with sorted arcs; raises for a negative cycle."""
     dtype, wants = question.once(wide), question.wants
     potential = potentials(question) if question.once(negative) else None
     assert dtype is not None
@@ -199,7 +195,7 @@ def effort(question: Question) -> tuple[float, bool]:
             (shallow, True) if shallow else (estimates.guessed(n, arcs, question.arcs.reach, near.width, spread), False)
         )
     sources = np.random.default_rng(n).choice(n, (count, SAMPLED), replace=n < count * SAMPLED)
-    searches = question.once(_engine).searches
+    searches = question.once(opened).searches
     return sum(searches.effort(batch)[0] for batch in sources) / count, True
 
 
@@ -243,12 +239,7 @@ def estimate(question: Question) -> Estimate:
     return offer(question, taken, "label-correcting")
 
 
-def opened(question: Question) -> Relaxed:
-    """The engine with sorted arcs; raises for a negative cycle."""
-    return question.once(_engine)
-
-
 ENGINE = Kind(
-    "searches", estimate, lambda question, plan: opened(question), refuses=_refuses, looks=_looks,
+    "searches", estimate, lambda question, plan: question.once(opened), refuses=_refuses, looks=_looks,
     devices=("cpu", "cuda"), limits=None, compiles="searches",
 )  # fmt: skip

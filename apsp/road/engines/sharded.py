@@ -28,7 +28,7 @@ def _estimate(question: Question) -> Estimate:
 
 def _open(question: Question, plan: Plan) -> SharedSearches:
     ranks = ranks_of(question)
-    first = searches.opened(question.once(on_one))
+    first = question.once(on_one).once(searches.opened)
     if ranks.device == "cpu" and ranks.in_one_process:
         return SharedSearches(ranks, [first] * ranks.grid.size)
     first.searches.order()  # computed on the host once for all

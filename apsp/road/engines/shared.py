@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,7 @@ class Spread(Engine):
         self.__dict__.update(engines[0].__dict__)
         self._ranks, self._engines = ranks, engines
 
-    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
-        return self._shared("reduced", of, columns, share)
-
-    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
-        return self._shared("worst", of, columns, share)
-
-    def _shared(self, name: str, of: Callable[[Array], Array], columns: bool, share: Fields) -> Blocks:
+    def _shared(self, name: str, of: Callable[[Array], Array], *, columns: bool = False, **share: Any) -> Blocks:
         ranks = self._ranks
         if ranks is None:  # unpickled elsewhere
             yield from getattr(super(), name)(of, columns=columns, **share)
@@ -51,6 +46,8 @@ class Spread(Engine):
 
         for found in ranks.allgather(ranks.run(work)):
             yield from found
+
+    reduced, worst = partialmethod(_shared, "reduced"), partialmethod(_shared, "worst")
 
 
 class SharedOut(Spread, Eliminated):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...host.lazy import lazy
 
 if TYPE_CHECKING:
     from .bits import StoredBits
     from .store import TileStore
 
+__getattr__ = lazy(__name__, {".bits": "StoredBits", ".store": "TileStore"})
+
 __all__ = ["StoredBits", "TileStore"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{'bits' if name == 'StoredBits' else 'store'}", __name__), name)
 
 
 def __dir__() -> list[str]:
