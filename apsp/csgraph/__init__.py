@@ -9,24 +9,6 @@ array([[0., 3., 7.],
 These functions have SciPy's signatures, conventions and results, plus `device`, `dtype`, `threads` and `callback`; all
 other names are SciPy's own (differences: docs/scipy-networkx.md). Whatever `method` says, the engine of least predicted
 time computes: dense closure, sparse elimination, or Dijkstra's algorithm.
-
-Returns
--------
-Of `floyd_warshall`, `bellman_ford` and `johnson`, named after Floyd and Warshall 1962, Bellman 1958 and Ford 1956, and
-Johnson 1977: as `shortest_path`.
-
-Raises
-------
-In `floyd_warshall`, `bellman_ford` and `johnson`, as `shortest_path`.
-
-See Also
---------
-shortest_path, floyd_warshall, bellman_ford, johnson : The same under SciPy's names.
-apsp.closure, apsp.negative_cycle, apsp.shortest_paths : Over any semiring; only the cycle; labels, single pairs, paths.
-
-Notes
------
-`floyd_warshall`, `bellman_ford` and `johnson` cost what `shortest_path` does, whatever the name.
 """
 
 from __future__ import annotations
@@ -173,7 +155,25 @@ def floyd_warshall(
     Parameters
     ----------
     csgraph, directed, return_predecessors, unweighted, overwrite, device, dtype, threads, callback
-        As in `shortest_path`, and so are result, errors and cost.
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors : arrays, shape (n, n)
+        As from `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path, apsp.closure : With `indices`; over any semiring.
+
+    Notes
+    -----
+    At most O(n³) pairs, n² entries. Named after Floyd 1962 and Warshall 1962; the engine is the fastest by prediction.
 
     Examples
     --------
@@ -267,7 +267,25 @@ def bellman_ford(
     Parameters
     ----------
     csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
-        As in `shortest_path`, and so are result, errors and cost.
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors
+        As from `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path, apsp.negative_cycle : The same; only the cycle.
+
+    Notes
+    -----
+    Cost as of `shortest_path`, whatever the name.
 
     Examples
     --------
@@ -298,7 +316,25 @@ def johnson(
     Parameters
     ----------
     csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
-        As in `shortest_path`, and so are result, errors and cost.
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors
+        As from `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path, apsp.shortest_paths : The same; labels, single distances, paths.
+
+    Notes
+    -----
+    Cost as of `shortest_path`. Named after Johnson 1977, whose potentials serve searches with negative arcs.
 
     Examples
     --------
