@@ -174,6 +174,10 @@ def test_u_turns_but_in_dead_ends():
         ({("A", "B", "D", "B"): 1}, VertexError, "'A' → 'B' → 'D' → 'B'"),
         ({("A", "B", "C"): True}, DomainError, "costs must be numbers, inf to forbid, got"),  # forbidden, or one of 1?
         ([("A", "B", "C", "x")], DomainError, "costs must be numbers, inf to forbid, got"),
+        ([("A", "B", "C", 10**400)], DomainError, "costs must be numbers, inf to forbid, got"),
+        ([{"members": 5}], ShapeError, "a relation must have members and tags as Overpass returns them, got"),
+        ([{"members": [{"role": "from"}, "B"]}], ShapeError, "a relation must have members and tags"),
+        ([{"members": [], "tags": ["restriction"]}], ShapeError, "a relation must have members and tags"),
         ([("A", "B", "C", -np.inf)], DomainError, "costs"),
         ({"from": ["A"], "via": ["B"], "to": ["C"], "cost": np.ma.array([3], mask=True)}, DomainError, "costs"),
         ([("A", "B", "C", 1), ("A", "B", "C", 2)], DomainError, "one cost, got two for 'A' → 'B' → 'C'"),

@@ -169,7 +169,7 @@ def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> Edges:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {came(pair)}.")
         back = weights[pair] if graph.directed else weights.get(pair[::-1], weights[pair])
-        if back != weights[pair] and back == back:  # a NaN is refused as such
+        if back is not weights[pair] and np.all(back != weights[pair]) and np.all(back == back):  # NaN is refused as such
             raise ShapeError(
                 f"update: an edge must have one weight, which leads both ways here, got {came(weights[pair])} for "
                 f"{came(pair)} and {came(back)} for {came(pair[::-1])}. Leave one of them out."
