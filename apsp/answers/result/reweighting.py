@@ -99,7 +99,7 @@ def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
             f"update: there must be one weight an edge, shape ({len(graph.rows)},), got {shape}. "
             "Pass {(u, v): weight} to change some."
         )
-    order = getattr(values, "index", None)  # of pandas, whose rows others may have sorted
+    order: Any = getattr(values, "index", None)  # of pandas, whose rows others may have sorted
     if getattr(order, "nlevels", 1) > 1:
         raise ShapeError(f"update: weights by the ends of edges must be a mapping, got {came(values)}. Say dict(x).")
     if getattr(order, "is_monotonic_increasing", True) is False and set(order) == set(range(len(order))):
