@@ -282,10 +282,10 @@ def test_labels_of_weights_count():
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"from": ["B", "A", "A"], "to": ["C", "B", "C"], "t": [7, 4, 12]})
     r, by_ends = shortest_paths(table, weight="t"), table.set_index(["from", "to"])["t"].sort_index()
-    with pytest.raises(ShapeError, match=r"by the ends of edges must be a mapping, .*Say dict\(x\)"):
+    with pytest.raises(ShapeError, match=r"got that of \[\('A', 'B'\), .*by the ends of edges, dict\(x\)"):
         r.update(by_ends)
     with pytest.raises(
-        ShapeError, match=r"in the order of graph\.rows, got another, \[1, 0, 2\]\. Say x\.sort_index\(\)"
+        ShapeError, match=r"in the order of graph\.rows, got that of \[1, 0, 2\]\. Say x\.sort_index\(\)"
     ):
         r.update(table.sort_values("t")["t"])
     filtered = table.set_axis([7, 3, 5])["t"]  # rows of a larger table

@@ -348,9 +348,7 @@ def test_what_would_be_written_or_named_twice_is_refused():
         if names != [1, 2, 3]:
             assert update(A, table, {(0, 1): 99})[0][0, 1] == 12
             continue
-        with pytest.raises(
-            VertexError, match=r"columns must be 0 … 2, got \[1, 2, 3\]\. Say A\.to_numpy\(\), or by name"
-        ):
+        with pytest.raises(VertexError, match=r"must be positions, got \[1, 2, 3\]\. Say A\.to_numpy\(\)"):
             update(A, table, {(1, 2): 99})
 
 

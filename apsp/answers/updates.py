@@ -116,10 +116,7 @@ def update(
     for table in (D, A):
         names = getattr(table, "columns", ())
         if getattr(names, "dtype", None) == np.int64 and list(names) != list(range(n)):
-            raise VertexError(
-                f"update: changes are by position, so numbers that name columns must be 0 … {n - 1}, got "
-                f"{came(list(names))}. Say A.to_numpy(), or by name shortest_paths(A).update(…)."
-            )
+            raise VertexError(f"update: names of a table must be positions, got {came(list(names))}. Say A.to_numpy().")
     if not isinstance(changes, Mapping):
         raise VertexError(f"update: changes must be a mapping {{(i, j): weight}}, got {came(changes)}.")
     for key, w in changes.items():
@@ -143,9 +140,7 @@ def update(
         for taken in (closed, edges):
             taken.check_writable(M.dtype, where=where)
         if module(M).shares_memory(M, W):  # as after closure(A, overwrite=True), which leaves no A
-            raise ValueError(
-                "update: with overwrite=True, D and A must not share memory, got views of it. Copy A first."
-            )
+            raise ValueError("update: overwritten, D and A must not share memory, got one for both. Copy A first.")
     with on_device(M):
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")

@@ -106,7 +106,7 @@ def _quantity(source: Input, graph: Graph, name: Any, given: Any, reading: Field
     return values
 
 
-def refuse_misplaced(what: str, given: Any, source: Input) -> None:
+def refuse_misplaced(what: str, given: object, source: Input) -> None:
     """Raise ShapeError for data of pandas whose labels are not those of the table that it goes with."""
     for axis in ("index", "columns"):
         here, there = (getattr(x, axis, ()) for x in (given, source))
