@@ -277,6 +277,22 @@ def test_threads_change_and_ask_at_once():
     elimination._keeping.release()
 
 
+def test_labels_of_weights_count():
+    """Of pandas: sorted otherwise than the edges, or by their ends."""
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"from": ["B", "A", "A"], "to": ["C", "B", "C"], "t": [7, 4, 12]})
+    r, by_ends = shortest_paths(table, weight="t"), table.set_index(["from", "to"])["t"].sort_index()
+    with pytest.raises(ShapeError, match=r"got that of \[\('A', 'B'\), .*by the ends of edges, dict\(x\)"):
+        r.update(by_ends)
+    with pytest.raises(
+        ShapeError, match=r"in the order of graph\.rows, got that of \[1, 0, 2\]\. Say x\.sort_index\(\)"
+    ):
+        r.update(table.sort_values("t")["t"])
+    filtered = table.set_axis([7, 3, 5])["t"]  # rows of a larger table
+    for given in (dict(by_ends), table.sort_values("t")["t"].sort_index(), table["t"][::-1].sort_index(), filtered):
+        assert r.update(given).distance("A", "B") == 4
+
+
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("fractions", [True, False])
 def test_edges_of_a_result(directed, fractions):

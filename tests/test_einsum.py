@@ -449,6 +449,16 @@ class TestTorch:
                 (g,) = torch.autograd.grad(torch.where(zero == Z, 0, Z).sum() if name != "plus_times" else Z.sum(), X)
                 assert torch.isfinite(g).all()
                 assert name == "plus_times" or not g[zero == X].any()
+        if name != "plus_times":
+            for subscripts, shape in (("ij->ji", (3, 4)), ("ij->i", (3, 1)), ("ii->i", (3, 3)), ("ij->i", (3, 4))):
+                (X,) = self.tensors(name, shape)
+                with torch.no_grad():
+                    X[1] = zero
+                Z = einsum(subscripts, X, semiring=name)
+                (g,) = torch.autograd.grad(Z, X, torch.where(zero == Z, np.nan, 1.0).to(Z))
+                assert torch.isfinite(g).all()
+                assert g.any()
+                assert not g[1].any()
 
     @pytest.mark.parametrize("name", ["log_plus", "max_plus"])
     def test_compiled_is_the_same(self, name):

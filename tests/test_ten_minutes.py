@@ -459,6 +459,11 @@ MISTAKES = [
         lambda: shortest_paths(EDGES).paths(("A", "C")),
         r"pairs must be \(source, target\) each, got \['A', 'C'\]. Pass \[",
     ),
+    (lambda: shortest_paths(EDGES).paths(5), r"pairs must be \(source, target\) each, got 5. Pass \["),
+    (
+        lambda: shortest_paths(EDGES, directed=False).update({("A", "B"): [1, 2]}),
+        r"weights must be one number an edge, got \[1, 2\]",
+    ),
     (lambda: shortest_paths(EDGES).k_paths("A", "C", 0), "k must be a positive integer, how many paths, got 0"),
     (lambda: shortest_paths(EDGES).k_paths("A", "C", 2, overlap=3), "at least 0 and below 1, got 3"),
     (lambda: shortest_paths(EDGES).table("A", "C"), r"a list or an array of labels, got 'A'. Pass \['A'\]"),

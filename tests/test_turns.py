@@ -174,6 +174,10 @@ def test_u_turns_but_in_dead_ends():
         ({("A", "B", "D", "B"): 1}, VertexError, "'A' → 'B' → 'D' → 'B'"),
         ({("A", "B", "C"): True}, DomainError, "costs must be numbers, inf to forbid, got"),  # forbidden, or one of 1?
         ([("A", "B", "C", "x")], DomainError, "costs must be numbers, inf to forbid, got"),
+        ([("A", "B", "C", 10**400)], DomainError, "costs must be numbers, inf to forbid, got"),
+        ([{"members": 5}], ShapeError, "a relation must have members and tags as Overpass returns them, got"),
+        ([{"members": [{"role": "from"}, "B"]}], ShapeError, "a relation must have members and tags"),
+        ([{"members": [], "tags": ["restriction"]}], ShapeError, "a relation must have members and tags"),
         ([("A", "B", "C", -np.inf)], DomainError, "costs"),
         ({"from": ["A"], "via": ["B"], "to": ["C"], "cost": np.ma.array([3], mask=True)}, DomainError, "costs"),
         ([("A", "B", "C", 1), ("A", "B", "C", 2)], DomainError, "one cost, got two for 'A' → 'B' → 'C'"),
@@ -217,6 +221,12 @@ def test_arrays_and_columns_of_a_frame_that_was_filtered():
     frame = pd.DataFrame({"from": "A", "via": ["B", "B"], "to": ["D", "C"], "restriction": "no_left_turn"})[1:]
     for given in (np.array([["A", "B", "C"]]), {x: frame[x] for x in frame}):
         assert shortest_paths(ROADS, turns=given).distance("A", "C") == 5
+    edges = pd.DataFrame(ROADS, columns=["from", "to", "t"]).assign(id=[10, 11, 12, 13, 14])
+    options = {"weight": "t", "turns": {"path": [[10, 11]]}}
+    for ways in (edges["id"], edges["id"].to_numpy(), list(edges["id"])):
+        assert shortest_paths(edges, ways=ways, **options).distance("A", "C") == 5
+    with pytest.raises(ShapeError, match=r"turns: ways must have the index of the table, got another\. Say x\.reindex"):
+        shortest_paths(edges, ways=edges["id"][::-1], **options)
 
 
 def test_gaps_and_floats_in_tables_of_ways():

@@ -334,6 +334,24 @@ def test_what_is_no_change_is_refused():
         np.testing.assert_array_equal(a, A)
 
 
+def test_what_would_be_written_or_named_twice_is_refused():
+    A = np.array([[0, 4, 9.0], [1, 0, 8], [2, 3, 0]])
+    assert update(A, A, {(0, 1): 99})[0][0, 1] == 12
+    for d, a in ((A, A), (A, A.T), (A, A[:])):
+        before = A.copy()
+        with pytest.raises(ValueError, match=r"D and A must not share memory, .*Copy A first"):
+            update(d, a, {(0, 1): 99}, overwrite=True)
+        np.testing.assert_array_equal(A, before)
+    pd = pytest.importorskip("pandas")
+    for names in ("ABC", [0, 1, 2], [1, 2, 3]):
+        table = pd.DataFrame(A, index=list(names), columns=list(names))
+        if names != [1, 2, 3]:
+            assert update(A, table, {(0, 1): 99})[0][0, 1] == 12
+            continue
+        with pytest.raises(VertexError, match=r"must be positions, got \[1, 2, 3\]\. Say A\.to_numpy\(\)"):
+            update(A, table, {(1, 2): 99})
+
+
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 @pytest.mark.parametrize("name", ["min_plus", "max_plus", "max_min"])
 def test_zeros_that_the_closure_took_for_no_edges_are_refused(name, dtype):

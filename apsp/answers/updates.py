@@ -15,7 +15,7 @@ from semiring.algebra.records import Semiring
 from semiring.algebra.survey import survey
 from semiring.dense.changes import Step, around, follow, put
 from semiring.host.arrays import take_in
-from semiring.host.devices import on_device
+from semiring.host.devices import module, on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.memory import fits, require
 from semiring.host.signals import undisturbed
@@ -70,6 +70,8 @@ def update(
         If D and A are not square or differ; if a position is not in 0 … n − 1.
     DTypeError, DomainError
         If dtypes or devices differ, or a weight does not fit; if D is no closure, or one with `null_value`.
+    ValueError
+        If, to be overwritten, they are read-only or share memory.
     MemoryNeeded
         If the copies do not fit.
 
@@ -111,6 +113,10 @@ def update(
             f"update: D and A must be of one dtype of {s.name}, on one device, got {M.dtype} on {device_of(M)} and "
             f"{W.dtype} on {device_of(W)}. Convert A, then close it."
         )
+    for table in (D, A):
+        names = getattr(table, "columns", ())
+        if getattr(names, "dtype", None) == np.int64 and list(names) != list(range(n)):
+            raise VertexError(f"update: names of a table must be positions, got {came(list(names))}. Say A.to_numpy().")
     if not isinstance(changes, Mapping):
         raise VertexError(f"update: changes must be a mapping {{(i, j): weight}}, got {came(changes)}.")
     for key, w in changes.items():
@@ -133,6 +139,8 @@ def update(
     if overwrite:
         for taken in (closed, edges):
             taken.check_writable(M.dtype, where=where)
+        if module(M).shares_memory(M, W):  # as after closure(A, overwrite=True), which leaves no A
+            raise ValueError("update: overwritten, D and A must not share memory, got one for both. Copy A first.")
     with on_device(M):
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once
         require(M.nbytes * (2 - overwrite - alone), device_of(M), where=where, hint="Say overwrite=True.")

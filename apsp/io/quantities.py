@@ -100,11 +100,16 @@ def _quantity(source: Input, graph: Graph, name: Any, given: Any, reading: Field
     values = given.astype(np.float64 if given.dtype.kind == "f" else np.int64) if kept else numbers(given)
     if values.shape != shape:
         raise ShapeError(f"along: {came(name)} must be a number an edge, of shape {shape}, got {values.shape}.")
+    refuse_misplaced(f"along: {came(name)}", given, source)
+    if bool(module(values).isnan(values).any()):
+        raise DomainError(f"along: {came(name)} must be numbers, got NaN. Say 0, or leave those edges out.")
+    return values
+
+
+def refuse_misplaced(what: str, given: object, source: Input) -> None:
+    """Raise ShapeError for data of pandas whose labels are not those of the table that it goes with."""
     for axis in ("index", "columns"):
         here, there = (getattr(x, axis, ()) for x in (given, source))
         if hasattr(here, "equals") and hasattr(there, "equals") and not np.array_equal(here, there):
             way = f"Say x.reindex({axis}=table.{axis}), or x.to_numpy()."
-            raise ShapeError(f"along: {came(name)} must have the {axis} of the table, got another. {way}")
-    if bool(module(values).isnan(values).any()):
-        raise DomainError(f"along: {came(name)} must be numbers, got NaN. Say 0, or leave those edges out.")
-    return values
+            raise ShapeError(f"{what} must have the {axis} of the table, got another. {way}")

@@ -136,8 +136,13 @@ def _way(x: Any) -> str:
 
 def _relation(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows of a relation, of each way from with each way to; none if it is no restriction."""
-    tags, members = record.get("tags") or {}, defaultdict(list)
-    for member in record["members"] or ():
+    tags, listed, members = record.get("tags") or {}, record["members"], defaultdict(list)
+    listed = list(listed) if isinstance(listed, Iterable) else [] if _missing(listed) else [listed]
+    if not all(isinstance(x, Mapping) for x in (tags, *listed)):
+        raise ShapeError(
+            f"turns: a relation must have members and tags as Overpass returns them, got {came(record)}. Leave it out."
+        )
+    for member in listed:
         members[member.get("role"), member.get("type")].append(member.get("ref"))
     via = {f"via_{kind}": members["via", kind] or None for kind in ("node", "way")}
     kinds = [f"{key}={tags[key]}" for key in tags if key.startswith("restriction")]  # conditional ones, too
@@ -157,7 +162,7 @@ def _costs(values: Sequence[Any], what: str) -> np.ndarray:
     plain, no_cost = isinstance(values, np.ndarray) and values.dtype.kind in "iuf", (bool, np.bool_, type(None))
     try:
         found = np.array(values if plain else [math.nan if isinstance(x, no_cost) else float(x) for x in values], float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.array([math.nan])
     if not (found > -math.inf).all():
         raise DomainError(f"turns: {what} must be numbers, inf to forbid, got {came(list(values))}.")

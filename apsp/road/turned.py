@@ -16,7 +16,7 @@ from semiring.host.types import Input
 from ..io.expansion import Expansion, expand
 from ..io.graph import Graph
 from ..io.inputs import as_graph
-from ..io.quantities import quantities
+from ..io.quantities import quantities, refuse_misplaced
 from ..io.turns import turns_of
 from .wants import Wants
 
@@ -37,6 +37,7 @@ def expanded(
         raise ValueError("shortest_paths: ways must come with turns, which name them, got them alone. Leave them out.")
     if isinstance(ways, (str, int)):
         ways = _ways_of(source, graph, ways, reading)
+    refuse_misplaced("turns: ways", ways, source)
     return expand(graph, turns_of(turns, graph, u_turns=u_turns, ways=ways), s)
 
 

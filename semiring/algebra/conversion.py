@@ -194,7 +194,7 @@ def _refuse(
     wrong: Array,
     origin: tuple[int, ...],
     requirement: str,
-    hint: str = "Use a wider dtype.",
+    hint: str = "Use a wider dtype; fractions take float64.",
     error: type[SemiringError] = DTypeError,
 ) -> None:
     """Raise for the first wrong entry; `origin` is the index of the array's first item."""

@@ -99,6 +99,13 @@ def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
             f"update: there must be one weight an edge, shape ({len(graph.rows)},), got {shape}. "
             "Pass {(u, v): weight} to change some."
         )
+    order = getattr(values, "index", ())  # of pandas: rows that were sorted, or named by the ends of edges
+    sorted_ = getattr(order, "is_monotonic_increasing", True)
+    if getattr(order, "nlevels", 1) > 1 or (not sorted_ and set(order) == set(range(len(order)))):
+        raise ShapeError(
+            f"update: weights must come in the order of graph.rows, got that of {came(list(order))}. Say "
+            "x.sort_index(), x.to_numpy() if it is theirs, or, by the ends of edges, dict(x)."
+        )
     found = numbers(values)
     refuse_nan(found, graph.rows, graph.cols, graph.labels)
     return replace(graph, weights=found)
@@ -169,7 +176,7 @@ def changes_of(graph: Graph, weights: Mapping[Any, Scalar]) -> Edges:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {came(pair)}.")
         back = weights[pair] if graph.directed else weights.get(pair[::-1], weights[pair])
-        if back != weights[pair] and back == back:  # a NaN is refused as such
+        if back is not weights[pair] and np.all(back != weights[pair]) and np.all(back == back):  # NaN: below
             raise ShapeError(
                 f"update: an edge must have one weight, which leads both ways here, got {came(weights[pair])} for "
                 f"{came(pair)} and {came(back)} for {came(pair[::-1])}. Leave one of them out."

@@ -290,8 +290,8 @@ class Routed(Distances):
             if pairs.ndim != 2 or pairs.shape[1] != 2:
                 raise ShapeError(f"{where}: pairs must be of shape (m, 2), got {pairs.shape}.")
             return self.sources.positions(pairs[:, 0]), self.targets.positions(pairs[:, 1])
-        pairs = list(pairs)
         try:
+            pairs = list(pairs)
             us, vs = [u for u, _ in pairs], [v for _, v in pairs]
         except (TypeError, ValueError):
             raise ShapeError(

@@ -124,11 +124,11 @@ class Differentiable(ABC):
 
     def times(self, X: Matrix, Y: Matrix) -> Matrix:
         if self.semiring.mul.ufunc is not np.multiply:
-            return self._masked(X + Y)
+            return self.masked(X + Y)
         if self.semiring.zero == math.inf:  # 0 · ∞ is NaN in a gradient: ones stand in
             none = X * Y == math.inf
             return self.xp.where(none, math.inf, self.xp.where(none, 1, X) * self.xp.where(none, 1, Y))
-        return self._masked(X * Y)
+        return self.masked(X * Y)
 
     def total(self, X: Matrix, axes: Sequence[int]) -> Matrix:
         if self.kind == "linear":
@@ -138,13 +138,13 @@ class Differentiable(ABC):
         if self.kind == "exponential":
             return logsumexp(self.xp, X, tuple(axes), self.fixed)
         assert self.semiring.add.ufunc is not None
-        return self._masked(self.best(X, axes, REDUCTIONS[self.semiring.add.ufunc]))
+        return self.masked(self.best(X, axes, REDUCTIONS[self.semiring.add.ufunc]))
 
     @abstractmethod
     def best(self, X: Matrix, axes: Sequence[int], name: str) -> Matrix:
         """Least ("min") or greatest ("max") along axes, its gradient divided as `ties` says."""
 
-    def _masked(self, Z: Matrix) -> Matrix:
+    def masked(self, Z: Matrix) -> Matrix:
         """Cut gradients at the semiring's zero, except over (+, ×), where 0 is a number like others."""
         zero = self.semiring.zero
         return Z if self.kind == "linear" else self.xp.where(Z == zero, zero, Z)

@@ -183,7 +183,8 @@ def einsum(
     dtype = str(like.dtype).rpartition(".")[2]
     plan: Contraction = _plan(subscripts, shapes, name, dtype, "cuda" if like.is_cuda else "cpu", order)
     library = Tensors(named(name), ties, threads)
-    return _kept_in_part(plan, tensors, library) if checkpoint else contracted(plan, tensors, library)
+    found = _kept_in_part(plan, tensors, library) if checkpoint else contracted(plan, tensors, library)
+    return found if len(tensors) > 1 else library.masked(found)  # a view passes gradients on by itself
 
 
 def _kept_in_part(plan: Contraction, tensors: Sequence[Tensor], library: Tensors) -> Tensor:

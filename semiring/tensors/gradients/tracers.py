@@ -129,6 +129,6 @@ def einsum(
         raise DTypeError(
             f"einsum: traced arrays must be of floats, got {arrays[0].dtype}. Convert them, or call it outside of jit."
         )
-    return contracted(
-        planned(subscripts, [X.shape for X in arrays], s, arrays[0].dtype, order), arrays, Traced(s, ties, threads)
-    )
+    library = Traced(s, ties, threads)
+    found = contracted(planned(subscripts, [X.shape for X in arrays], s, arrays[0].dtype, order), arrays, library)
+    return found if len(arrays) > 1 else library.masked(found)
