@@ -40,13 +40,11 @@ class MpiComm(Comm):
 
     def allgather(self, value: Found) -> list[Found]:
         wait(self._communicator.Ibarrier())  # no rank spins until all have arrived
-        found: list[Found] = self._communicator.allgather(value)
-        return found
+        return self._communicator.allgather(value)
 
     def gather(self, value: Found) -> list[Found] | None:
         wait(self._communicator.Ibarrier())
-        found: list[Found] | None = self._communicator.gather(value)
-        return found
+        return self._communicator.gather(value)
 
 
 def wait(request: Any) -> None:

@@ -146,5 +146,4 @@ class Changes:
 def diagonals(structure: Structure, supernodes: np.ndarray) -> np.ndarray:
     """Panel indices of the diagonals of these supernodes' pivot blocks."""
     first, w = structure.first[supernodes], structure.first[supernodes + 1] - structure.first[supernodes]
-    found: np.ndarray = structure.diagonal[positions(first, w)]
-    return found
+    return structure.diagonal[positions(first, w)]

@@ -289,8 +289,7 @@ class Elimination(Queries):
     @property
     def weights(self) -> np.ndarray:
         """Weights in the order of the arcs as first passed."""
-        found: np.ndarray = self.weights_by_front[self.analysis.place]
-        return found
+        return self.weights_by_front[self.analysis.place]
 
     @property
     def weights_by_front(self) -> np.ndarray:

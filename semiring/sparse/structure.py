@@ -236,8 +236,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
 def tops(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> np.ndarray:
     """Roots of the maximal subtrees leaf[s] … s that cost at most `most`; see `below`."""
     fits = cost[1:] - cost[leaf] <= most
-    found: np.ndarray = np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
-    return found
+    return np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
 
 
 def below(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> Ranges:

@@ -145,8 +145,7 @@ class CudaBitBackend(words.Products, Backend):
         B.words[...] = A.words
 
     def diagonal(self, A: BitMatrix) -> np.ndarray:
-        found: np.ndarray = A.diagonal().get()
-        return found
+        return A.diagonal().get()
 
     def set_diagonal(self, A: BitMatrix, value: Any) -> None:
         A.set_diagonal(value)

@@ -280,8 +280,7 @@ class CudaBackend(Launches, Backend):
         B[...] = A
 
     def diagonal(self, A: Array) -> np.ndarray:
-        found: np.ndarray = A.diagonal().get()
-        return found
+        return A.diagonal().get()
 
     def set_diagonal(self, A: Array, value: Any) -> None:
         k = cupy.arange(len(A))

@@ -89,8 +89,7 @@ class OnDevice:
     @on_device
     def diagonal(self) -> np.ndarray:
         """The diagonal of each D, by column, on the host."""
-        found: np.ndarray = self.lower.reshape(-1)[self.fronts.diagonal].get()
-        return found
+        return self.lower.reshape(-1)[self.fronts.diagonal].get()
 
     @on_device
     def flows(self, analysis: Analysis, arcs: Arcs, lengths: np.ndarray, slack: float) -> Any:

@@ -228,8 +228,7 @@ class Flows:
     @on_device
     def carried(self) -> np.ndarray:
         """Flow over each arc, float64, in the order of the fronts."""
-        found: np.ndarray = self.numbers.spread(self.below, self.beyond).get()
-        return found
+        return self.numbers.spread(self.below, self.beyond).get()
 
     def along(self) -> np.ndarray:
         """Flow over each arc, in input order."""
