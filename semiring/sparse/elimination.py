@@ -209,7 +209,8 @@ class Elimination(Queries):
         if self.on_device is None:
             hint = f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less."
             require(self.cost.bytes(values.dtype.itemsize), where=where, hint=hint)
-            self._panels = fronts.numbers(analysis.structure, analysis.arcs, self._by_front, ops, analysis.panels)
+            progress = fronts.Fronts(analysis.structure, analysis.arcs, self._by_front, ops, analysis.panels)
+            self._panels = progress.run()
         if check:
             self._require_limit(values)
 

@@ -209,8 +209,7 @@ def supernodes(
 
 def paths(parent: np.ndarray, w: np.ndarray, r: np.ndarray) -> tuple[int, int, int]:
     """Pairs and columns of the heaviest path to a root, and the peak entries of pending updates."""
-    pairs, columns, waiting = symbolic.paths(parent, w, r, *np.zeros((3, len(parent)), np.int64))
-    return pairs, columns, waiting
+    return symbolic.paths(parent, w, r, *np.zeros((3, len(parent)), np.int64))
 
 
 def cost(tree: Tree, arcs: int) -> Cost:
