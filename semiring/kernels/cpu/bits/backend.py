@@ -109,8 +109,7 @@ class BitBackend(Backend):
         B.words[...] = A.words
 
     def diagonal(self, A: BitMatrix) -> np.ndarray:
-        found: np.ndarray = A.diagonal()
-        return found
+        return A.diagonal()
 
     def set_diagonal(self, A: BitMatrix, value: Any) -> None:
         A.set_diagonal(value)

@@ -14,7 +14,7 @@ from llvmlite import ir
 from ..annotations import Builder, Value
 from ..compile import inner, kernel
 from ..instructions import Int, instruction
-from ..vectors import shuffle
+from ..vectors import shuffle, splat
 from .planes import (
     INDICES,
     PLANES,
@@ -39,7 +39,6 @@ from .vectors import (
     clear,
     load,
     look_up,
-    splat,
     store,
     words_at,
 )

@@ -179,10 +179,9 @@ class Arc(Repair):
 
         `fit`: no sum of integers D[:,u], w, D[v] saturates; then the instructions of lengths serve either sign.
         """
-        found: int = self._code(gain, fit)(
+        return self._code(gain, fit)(
             self.D, *self.arc, np.empty(self.n + 1, np.int64), np.empty(self.n + 1, self.D.dtype)
         )
-        return found
 
     def affected(self, slack: float, floor: float) -> bool:
         """Whether entries may lead over the arc.

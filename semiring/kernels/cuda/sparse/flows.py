@@ -10,8 +10,7 @@ import numpy as np
 
 from ....host.errors import MemoryNeeded
 from ....host.memory import available, require, shown
-from ...cpu.sparse.counted import HINT, MANY
-from ...cpu.sparse.mutual import mutual, unreached
+from ...cpu.sparse.counted import HINT, MANY, mutual, unreached
 from .. import compile, gpu
 from ..gpu import on_device
 from ..library import cupy
