@@ -375,7 +375,7 @@ class TestClosures:
     def streamed(cp, case, nonnegative, sizes):
         ops = bound(case, nonnegative)
         for n in sizes:
-            ops.kernels._chosen[n] = next(g for g in ops.geometries if not g.resident)
+            ops.kernels._chosen[n] = next(g for g in ops.kernels.geometries if not g.resident)
             A = entries_of(case, nonnegative, (n, n), n, 0.05)
             X, kept = window(cp, A, n + n % 3)
             ops.closure(X)
@@ -385,7 +385,7 @@ class TestClosures:
     @pytest.mark.parametrize(("case", "nonnegative"), [KINDS[0], *released(KINDS[1], KINDS[2], KINDS[4])])
     def test_in_one_launch_that_keeps_its_tiles(self, cp, case, nonnegative):
         ops = bound(case, nonnegative)
-        geometry = next((g for g in ops.geometries if g.resident), None)
+        geometry = next((g for g in ops.kernels.geometries if g.resident), None)
         if geometry is None:
             pytest.skip("its steps need the registers")
         for n in (129, 193):

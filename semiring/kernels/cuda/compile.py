@@ -173,10 +173,6 @@ def rooms(function: Any, threads: int, size: int, most: int) -> tuple[int, Any, 
     return blocks, None if shared else gpu.memory(size * blocks), shared
 
 
-def counter(module: Any, name: str) -> int:
-    return int(module.get_global_var(name))
-
-
 @functools.cache
 def device_arch(device: int) -> str:
     """Target architecture: the device's, or the newest of its family that the compiler knows."""

@@ -30,8 +30,33 @@ PIVOT = 64
 COPIED = 4096
 
 
+class DeviceBackend(Backend):
+    """The part of a backend on the current device that is the same for numbers and for packed bits."""
+
+    device = "cuda"
+    looks_ahead = True
+
+    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
+        routes.predecessors(self.semiring, P, A, D, mirrored)
+
+    def diagonal(self, A: Array) -> np.ndarray:
+        return A.diagonal().get()
+
+    def stopwatch(self) -> Stopwatch:
+        return gpu.EventStopwatch()
+
+    def energy(self) -> float | None:
+        return gpu.energy()
+
+    def concurrent_queue(self) -> ConcurrentQueue:
+        return gpu.ConcurrentStream()
+
+    def synchronize(self) -> None:
+        transfer.synchronize()
+
+
 @dataclass(eq=False)
-class CudaBackend(Launches, Backend):
+class CudaBackend(Launches, DeviceBackend):
     """The verbs of `semiring.kernels.backend.Backend` on CuPy matrices, on the caller's current device and stream.
 
     Matrices may be any slices with contiguous rows. Other operands (a transposed view, say) are copied first, other
@@ -251,9 +276,6 @@ class CudaBackend(Launches, Backend):
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
         self._output(A, lambda a: self.step_on(a, k))
 
-    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
-        routes.predecessors(self.semiring, P, A, D, mirrored)
-
     def aligned(self, A: Array) -> Any:
         """A, or, if products gain and memory suffices, a copy with 16-byte aligned rows."""
         (m, n), size = A.shape, self.dtype.itemsize
@@ -279,18 +301,9 @@ class CudaBackend(Launches, Backend):
     def copy(self, B: Array, A: Array) -> None:
         B[...] = A
 
-    def diagonal(self, A: Array) -> np.ndarray:
-        return A.diagonal().get()
-
     def set_diagonal(self, A: Array, value: Any) -> None:
         k = cupy.arange(len(A))
         A[k, k] = cupy.asarray(value, self.dtype)
-
-    def stopwatch(self) -> Stopwatch:
-        return gpu.EventStopwatch()
-
-    def energy(self) -> float | None:
-        return gpu.energy()
 
     def resources(self, verb: str, n: int) -> str:
         """Multiprocessor resources of the kernel of a step on n × n, or of a product, as the compiler reports."""
@@ -312,9 +325,6 @@ class CudaBackend(Launches, Backend):
 
     def flat(self, panel: Array) -> Any:
         return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
-
-    def concurrent_queue(self) -> ConcurrentQueue:
-        return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> Any:
         if isinstance(array, cupy.ndarray):
@@ -367,7 +377,7 @@ class CudaBackend(Launches, Backend):
         first = -(-n // 2)
         copied = self.sums.workspace(first, first, first) if self.sums else 0
         copied += min(first, COPIED) * first * self.dtype.itemsize if copied else 0
-        closing = self._geometry(half).workspace(half)
+        closing = self.kernels.geometry(half).workspace(half)
         if self.sums and self.sums.logarithms:
             closing = max(closing, exponentials.workspace(half))
         return max(most * self.dtype.itemsize, copied, closing)

@@ -57,13 +57,7 @@ class OnDevice:
     MemoryNeeded if the panels do not fit on the device.
     """
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        weights: np.ndarray,
-        semiring: Semiring,
-        nonnegative: bool,
-    ) -> None:
+    def __init__(self, analysis: Analysis, weights: np.ndarray, semiring: Semiring, nonnegative: bool) -> None:
         self.number = gpu.current()
         self._kernels: dict[bool, Sweeps] = {}
         structure, cost, trees = analysis.structure, analysis.cost, analysis.on_devices
