@@ -1,7 +1,7 @@
 """`Comm`: communication between the processes of a grid, of bytes and small Python objects; `LocalMatrix`: their parts.
 
 Three transports: threads of one process (`threads`: host memory, or a thread a GPU with peer copies), MPI (`mpi`: host
-memory), and NCCL for device data with MPI for everything else (`nccl`).
+memory), and NCCL for device data with MPI for everything else (`mpi`).
 """
 
 from __future__ import annotations

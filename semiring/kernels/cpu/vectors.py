@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from . import generic
-from .annotations import Builder, Value
+from .instructions import Builder, Value
 from .kinds import Kind
 from .logarithm import logaddexp
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....algebra.ranges import steps
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 from ..pool import run
 from ..processors import default_threads
 from .rows import count_word

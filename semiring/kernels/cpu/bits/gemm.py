@@ -11,9 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..annotations import Builder, Value
 from ..compile import inner, kernel
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, Value, instruction
 from ..vectors import shuffle, splat
 from .planes import (
     INDICES,

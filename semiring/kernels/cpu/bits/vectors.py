@@ -13,9 +13,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..features import arm, features
-from ..instructions import Int, instruction
+from ..instructions import Builder, Context, Int, Intrinsic, Signature, Type, Typing, Value, Values, instruction
 from ..vectors import declared, shuffle
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)

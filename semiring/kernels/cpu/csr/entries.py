@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array
 from ..compile import kernel as own
+from ..instructions import Array
 from ..intrinsics import itemsize, jump, kernel, load, part, plus, store, times, zero
 from ..kinds import Kind
 

@@ -27,9 +27,8 @@ from ....algebra import catalog
 from ....algebra.records import Semiring
 from ....host.compiling import Missing
 from ...contract import Backend, by_halves
-from ..annotations import Builder, Value, Values
 from ..code import machine_code
-from ..instructions import Flag, Int, instruction
+from ..instructions import Builder, Flag, Int, Value, Values, instruction
 from ..intrinsics import itemsize, kernel, load, store_index
 from ..kinds import Kind, choose
 from ..logarithm import Functions

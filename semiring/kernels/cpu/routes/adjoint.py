@@ -21,9 +21,9 @@ from ....algebra.records import Semiring
 from ....host.errors import DivergenceError, DomainError
 from ....host.memory import require
 from ....host.types import Scalar
-from ..annotations import Array
 from ..code import compiled
 from ..csr.backend import arranged
+from ..instructions import Array
 from ..intrinsics import kernel, zero
 from ..kinds import Kind, choose
 from ..pool import run

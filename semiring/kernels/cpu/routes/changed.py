@@ -16,9 +16,9 @@ from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....host.types import Scalar
 from ...repair import Around, Repair
-from ..annotations import Array
 from ..code import compiled
 from ..dense.backend import CpuBackend
+from ..instructions import Array
 from ..intrinsics import kernel, one, part, plus, row, times, zero
 from ..kinds import Kind, choose
 from .equality import better, tight

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from ..annotations import Builder, Value
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, Value, instruction
 from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..kinds import Kind
 from ..vectors import I32, I64, accumulate, across, declared, loop, short_at, splat

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..annotations import Array
 from ..compile import kernel as own
+from ..instructions import Array
 from ..intrinsics import part
 
 if TYPE_CHECKING:

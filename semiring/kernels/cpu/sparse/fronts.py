@@ -15,9 +15,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..annotations import Array, Builder
 from ..features import vector_bytes
-from ..instructions import Int, instruction
+from ..instructions import Array, Builder, Int, instruction
 from ..intrinsics import itemsize, jump, kernel, load, one, part, plus, short, store, zero
 from ..kinds import Kind
 from ..vectors import I64, Vectors, emit, entries, expanded, loop, short_at

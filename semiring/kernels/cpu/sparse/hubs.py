@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..annotations import Array, Builder, Value
-from ..instructions import Entry, Flag, Int, instruction
+from ..instructions import Array, Builder, Entry, Flag, Int, Value, instruction
 from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, store, zero
 from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, accumulate, across, short_at, splat

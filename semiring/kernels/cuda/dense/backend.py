@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra import dtypes
+from ....algebra.catalog import max_min, plus_times
 from ....algebra.ranges import steps
 from ....host import memory
 from ....host.errors import DivergenceError, DTypeError, ShapeError, star_without_value
@@ -19,15 +20,18 @@ from ...contract import Backend, ConcurrentQueue, Stopwatch, by_halves
 from .. import algebra, gpu, transfer
 from ..library import cupy
 from ..routes import predecessors as routes
-from . import exponentials, matrix, mirror, panels, sums, tiles
+from . import matrix, mirror, panels, sums, sums_text, tiles
 from .batch import Batch
-from .launches import Launches
+from .launches import Launches, others
 from .matrix import Matrix
 
 #: Pivot block size of pivot.cu.
 PIVOT = 64
 #: Rows or columns per copy of an operand in place.
 COPIED = 4096
+#: Flags set by exponentials.cu.
+INEXACT, ZEROS = 1, 2
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
 class DeviceBackend(Backend):
@@ -224,7 +228,7 @@ class CudaBackend(Launches, DeviceBackend):
             return
         if self.sums and self.sums.logarithms and len(D) > PIVOT and not gpu.capturing():
             exact: list[bool] = []
-            self._output(D, lambda d: exact.append(exponentials.close(self, d)))
+            self._output(D, lambda d: exact.append(close_by_exponentials(self, d)))
             if exact[0]:
                 return
             if len(D) > sums.PAIRWISE:
@@ -379,7 +383,7 @@ class CudaBackend(Launches, DeviceBackend):
         copied += min(first, COPIED) * first * self.dtype.itemsize if copied else 0
         closing = self.kernels.geometry(half).workspace(half)
         if self.sums and self.sums.logarithms:
-            closing = max(closing, exponentials.workspace(half))
+            closing = max(closing, exponentials_workspace(half))
         return max(most * self.dtype.itemsize, copied, closing)
 
     # Matrices
@@ -439,3 +443,36 @@ def _put(to: Any, source: Any) -> None:
         gpu.copy(to.data.ptr, source.data.ptr, source.nbytes)
     else:
         to[...] = source
+
+
+def exponentials_workspace(n: int) -> int:
+    return 12 * n * n + others(plus_times, _DOUBLE).kernels.geometry(n).workspace(n)
+
+
+def close_by_exponentials(ops: Launches, A: Matrix) -> bool:
+    """A ← A* over (log-sum-exp, +) by exponentials over (+, ×) in float64, in one launch; returns whether exact.
+
+    A is unchanged if not. Zeros of X* are verified by the closure of arcs. Waits for the device.
+    """
+    n, kernels = A.rows, ops.kernels
+    text, blocks = partial(sums_text.exponentials, ops.dtype), min(n, 4 * kernels.multiprocessors)
+
+    def launch(entry: str, grid: int, *arguments: Any) -> None:
+        kernels.function(entry, text, "exponentials.cu")((grid,), (256,), arguments)
+
+    found, memory = gpu.memory(4, zeros=4), gpu.memory(8 * n * n)
+    X, rows = Matrix(memory.ptr, n, n, n), np.int32(n)
+    launch("enter", n, A.address, A.ld, X.address, rows, found.ptr)
+    others(plus_times, _DOUBLE).close_in_one_launch(X)
+    launch("judge", blocks, X.address, n * n, found.ptr)
+    seen = gpu.number(found.ptr)
+    if seen == ZEROS:
+        arcs = gpu.memory(4 * n * n)
+        launch("arcs", n, A.address, A.ld, arcs.ptr, rows)
+        others(max_min, _SINGLE).close_in_one_launch(Matrix(arcs.ptr, n, n, n))
+        launch("compare", n, X.address, arcs.ptr, rows, found.ptr)
+        seen = gpu.number(found.ptr)
+    if seen & INEXACT:
+        return False
+    launch("leave", n, A.address, A.ld, X.address, rows)
+    return True
