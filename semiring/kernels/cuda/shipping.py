@@ -45,11 +45,7 @@ COLUMNS = 128
 
 def units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(text, architecture, options) of the shipped translation units of an architecture, each once."""
-    seen = set()
-    for unit in _units(arch):
-        if unit not in seen:
-            seen.add(unit)
-            yield unit
+    yield from dict.fromkeys(_units(arch))
 
 
 def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:

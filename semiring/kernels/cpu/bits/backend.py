@@ -28,7 +28,6 @@ class BitBackend(Backend):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semiring.kernels.cpu.bits.backend import BitBackend
     >>> ops = BitBackend()
     >>> D = ops.upload(np.array([[False, True], [False, False]]))
