@@ -86,7 +86,7 @@ def numbers() -> None:
     import cupy as cp
 
     from apsp.road import schedules
-    from semiring.kernels.cuda.dense import backend, panels
+    from semiring.kernels.cuda.dense import panels, registry
 
     for ops in bound():
         for m, k, n in SHAPES:
@@ -101,12 +101,12 @@ def numbers() -> None:
             for name in ("recursive", "iterative") if size < 100 else ("recursive",):
                 D = entries(ops, (size, size))
                 schedules.get(name)(D, ops, block=ops.pivot)
-        choose = backend.CudaBackend._geometry
-        for geometry in ops.geometries:
-            backend.CudaBackend._geometry = lambda self, n, geometry=geometry: geometry
+        choose = registry.Kernels.geometry
+        for geometry in ops.kernels.geometries:
+            registry.Kernels.geometry = lambda self, n, geometry=geometry: geometry
             for size in (70, 331):
                 ops.closure(entries(ops, (size, size)))
-        backend.CudaBackend._geometry = choose
+        registry.Kernels.geometry = choose
         D, R, C = entries(ops, (70, 70)), entries(ops, (70, 131)), entries(ops, (131, 70))
         whole, panels.sizes = panels.sizes, lambda *panel: (64, 2)
         ops.left_mul(D, R)

@@ -69,8 +69,7 @@ def associative_scan(A: Tensor, semiring: str | Semiring = "log_plus", *, revers
 
     def product(X: Tensor, Y: Tensor) -> Tensor:
         X, Y = (Y, X) if reverse else (X, Y)
-        found: Tensor = einsum("...tij,...tjk->...tik", X, Y, semiring=s)
-        return found
+        return einsum("...tij,...tjk->...tik", X, Y, semiring=s)
 
     def scan(A: Tensor) -> Tensor:
         if A.shape[-3] < 2:

@@ -307,9 +307,9 @@ def installed():
     homes.clear()
     current[0] = 0
     try:
-        from semiring.kernels.cuda import cache, compile, shipped
+        from semiring.kernels.cuda import cache, compile
 
-        shipped.find = lambda *given: None
+        cache.shipped = lambda *given: None
         cache.load = lambda name: None
         cache.store = lambda name, binary: None
 

@@ -307,7 +307,7 @@ def test_workspace_beside_a_matrix(dtype, h200):
         n: ops.workspace(n) / (n * n * ops.dtype.itemsize) for n in (4096, 10_000, 16_384, 20_001, 32_768, 131_072)
     }
     assert all(0 < part <= (0.03 if n >= 16_384 else 0.26) for n, part in share.items()), share
-    sizes = [ops._geometry(n) for n in (65, 1024, 1100, 2048)]
+    sizes = [ops.kernels.geometry(n) for n in (65, 1024, 1100, 2048)]
     assert [one.blocks(n) <= 132 for one, n in zip(sizes, (65, 1024, 1100, 2048), strict=True) if one.resident] == (
         [True, True] if dtype != "float64" else []
     )
@@ -378,8 +378,8 @@ def test_what_was_counted_for_others_is_left_out(monkeypatch, h200):
     """Equal texts are one module with one counter, whoever asked for it first."""
     counted = {1: 3}
     monkeypatch.setattr(gpu, "number", counted.__getitem__)
-    monkeypatch.setattr(compile, "counter", lambda module, name: 1)
-    monkeypatch.setattr(compile, "functions", lambda *given, **options: SimpleNamespace(get_function=lambda name: name))
+    module = SimpleNamespace(get_function=lambda name: name, get_global_var=lambda name: 1)
+    monkeypatch.setattr(compile, "functions", lambda *given, **options: module)
     monkeypatch.setattr(compile, "allow_shared", lambda function, size: None)
     kernels = registry.Kernels(cases.counting(cases.STARLESS["inf"]), np.dtype("int32"), True, "tuned", 1, 0)
     kernels.step("step"), kernels.step("snapshot")

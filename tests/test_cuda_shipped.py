@@ -17,29 +17,27 @@ FLAGS = ("-std=c++17",)
 
 @pytest.fixture
 def shipped(monkeypatch, tmp_path):
-    from semiring.kernels.cuda import shipped
+    from semiring.kernels.cuda import cache
 
     folder = tmp_path / "shipped"
     folder.mkdir()
-    monkeypatch.setattr(shipped, "FOLDER", folder)
-    shipped._archive.cache_clear()
-    yield shipped
-    shipped._archive.cache_clear()
+    monkeypatch.setattr(cache, "FOLDER", folder)
+    cache._archive.cache_clear()
+    yield cache
+    cache._archive.cache_clear()
 
 
 def ship(shipped, arch, texts, *, toolkit=13, damage=b""):
     """An archive with a cubin for each (text, architecture)."""
-    from semiring.kernels.cuda import cache
-
     with zipfile.ZipFile(shipped.FOLDER / f"{arch}.zip", "w", zipfile.ZIP_LZMA) as archive:
         archive.comment = str(toolkit).encode()
         for text, target in texts:
-            content = cache.packed(cache.Binary(target, f"cubin of {text} for {target}".encode(), {}))
+            content = shipped.packed(shipped.Binary(target, f"cubin of {text} for {target}".encode(), {}))
             archive.writestr(shipped.name_of(text, target, FLAGS), content + damage)
 
 
 def cubin(shipped, text, arch, flags=FLAGS, driver=13000):
-    found = shipped.find(text, arch, flags, driver)
+    found = shipped.shipped(text, arch, flags, driver)
     return found and found.cubin.decode()
 
 
@@ -109,10 +107,10 @@ def test_what_others_may_write_is_not_loaded(shipped):
 def test_first_computations_ask_for_what_is_shipped(monkeypatch):
     """Closures and products of the commonest kinds, on a device of which sizes and launches are those of sm_90."""
     with fake_cupy.installed():
-        from semiring.kernels.cuda import shipped, shipping
+        from semiring.kernels.cuda import cache, shipping
 
         cp, asked = __import__("cupy"), set()
-        monkeypatch.setattr(shipped, "find", lambda text, arch, flags, driver: asked.add((text, arch, flags)))
+        monkeypatch.setattr(cache, "shipped", lambda text, arch, flags, driver: asked.add((text, arch, flags)))
         rng = np.random.default_rng(1)
         for n in (40, 200, 1000, 2500):
             for dtype in ("float32", "int32"):

@@ -391,7 +391,7 @@ class TestClosures:
     def streamed(cp, case, nonnegative, sizes):
         ops = bound(case, nonnegative)
         for n in sizes:
-            ops.kernels._chosen[n] = next(g for g in ops.geometries if not g.resident)
+            ops.kernels._chosen[n] = next(g for g in ops.kernels.geometries if not g.resident)
             A = entries_of(case, nonnegative, (n, n), n, 0.05)
             X, kept = window(cp, A, n + n % 3)
             ops.closure(X)
@@ -401,7 +401,7 @@ class TestClosures:
     @pytest.mark.parametrize(("case", "nonnegative"), [KINDS[0], *released(KINDS[1], KINDS[2], KINDS[4])])
     def test_in_one_launch_that_keeps_its_tiles(self, cp, case, nonnegative):
         ops = bound(case, nonnegative)
-        geometry = next((g for g in ops.geometries if g.resident), None)
+        geometry = next((g for g in ops.kernels.geometries if g.resident), None)
         if geometry is None:
             pytest.skip("its steps need the registers")
         for n in (129, 193):
@@ -414,11 +414,11 @@ class TestClosures:
 
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_of_logarithms_by_exponentials_or_pair_by_pair(self, cp, dtype, monkeypatch):
-        from semiring.kernels.cuda.dense import exponentials, sums
+        from semiring.kernels.cuda.dense import backend, sums
 
         ops, exact = bound(cases.Case(get("log_plus"), np.dtype(dtype)), False), []
-        close = exponentials.close
-        monkeypatch.setattr(exponentials, "close", lambda *X: exact.append(close(*X)) or exact[-1])
+        close = backend.close_by_exponentials
+        monkeypatch.setattr(backend, "close_by_exponentials", lambda *X: exact.append(close(*X)) or exact[-1])
         acyclic = np.where(np.triu(np.ones((70, 70)), 1) > 0, -5.0, -np.inf)
         short = np.full((70, 70), -np.inf)
         short[0, 1] = short[1, 2] = -373  # whose product no float64 holds

@@ -120,7 +120,7 @@ def test_nccl_carries_what_lies_on_cards(count):
         pytest.skip("NCCL and two GPUs are needed")
     import cupy
 
-    from semiring.distributed.nccl import NcclComm
+    from semiring.distributed.mpi import NcclComm
 
     grid = Grid(1, count)
     groups = Groups(grid)

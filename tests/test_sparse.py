@@ -1129,7 +1129,7 @@ def test_what_is_too_large_is_refused_from_the_counts(medium, monkeypatch):
     a = analyse(tuple(arcs), n)
     monkeypatch.setattr("semiring.host.memory.LEAST", 0)
     monkeypatch.setattr("semiring.host.memory.available", lambda device: a.cost.bytes(4) - 1)
-    monkeypatch.setattr(fronts, "numbers", None)  # no number is touched
+    monkeypatch.setattr(fronts, "Fronts", None)  # no number is touched
     with pytest.raises(MemoryNeeded, match=r"eliminate: .* must fit on cpu.*fill .*Dijkstra from the sources wanted"):
         eliminate(a, weights=weights, dtype="float32")
     with pytest.raises(MemoryNeeded, match=r"Hops: .*Pass threads=1"):

@@ -80,8 +80,7 @@ def positions(starts: Array, counts: np.ndarray) -> np.ndarray:
     array([10, 11, 12, 40, 41])
     """
     before = np.cumsum(counts) - counts
-    found: np.ndarray = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
-    return found
+    return np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
 
 
 def sliced(key: Any, size: int, *, where: str) -> slice:

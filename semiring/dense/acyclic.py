@@ -27,7 +27,7 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
     """
     _check_down(tails, heads)
     closed = BitMatrix.eye(count)
-    load("semiring.kernels.cpu.bits.dag").unite_rows(closed, *_by_tail(count, tails, heads))
+    load("semiring.kernels.cpu.bits.expansion").unite_rows(closed, *_by_tail(count, tails, heads))
     return closed
 
 
@@ -51,7 +51,7 @@ def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int)
         words[...] = 0
         strip = BitMatrix(words, (count - first, columns.stop - first))
         strip.set_diagonal(True)
-        load("semiring.kernels.cpu.bits.dag").unite_rows(strip, start, sorted_heads, first)
+        load("semiring.kernels.cpu.bits.expansion").unite_rows(strip, start, sorted_heads, first)
         yield columns, strip
 
 
@@ -83,7 +83,7 @@ def unite_targets(
     targets, columns = targets[order].astype(np.int64), columns[order].astype(np.int64)
     found = BitMatrix.zeros((len(rows), n))
     heads, rows, out = heads.astype(np.int64), rows.astype(np.int64), found.words
-    kernel, own = load("semiring.kernels.cpu.bits.dag").unite_targets, threading.local()
+    kernel, own = load("semiring.kernels.cpu.bits.expansion").unite_targets, threading.local()
 
     def unite(worker: int, first: int, last: int) -> None:
         if not hasattr(own, "words"):

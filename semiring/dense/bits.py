@@ -132,7 +132,6 @@ class BitMatrix(Packed):
 
         Examples
         --------
-        >>> import numpy as np
         >>> BitMatrix.from_bool(np.eye(3, dtype=bool)).words.ravel()
         array([1, 2, 4], dtype=uint64)
         """

@@ -202,8 +202,7 @@ class _Table:
 
 def around(s: Semiring, D: Array, A: Array, u: int, v: int) -> Around:
     """An arc in D and A, in one pass of O(n)."""
-    found: Around = load(f"semiring.kernels.{device_of(D)}.routes.changed").around(s, D, A, u, v)
-    return found
+    return load(f"semiring.kernels.{device_of(D)}.routes.changed").around(s, D, A, u, v)
 
 
 def _longest(lines: tuple[np.ndarray, ...]) -> float:

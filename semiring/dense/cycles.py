@@ -84,7 +84,6 @@ class Lengths:
 
         Examples
         --------
-        >>> import numpy as np
         >>> Lengths(-1.0, True).exact(np.array([[1.0, 8.0], [0.125, 1.0]]))
         True
         """
@@ -115,7 +114,6 @@ class Lengths:
 
         Examples
         --------
-        >>> import numpy as np
         >>> tropical = Lengths(1.0, False)
         >>> tropical.rounding(np.array([0.1, 0.7, -0.8]))[1]
         True

@@ -39,8 +39,7 @@ def greatest(A: Array, semiring: Semiring, *, columns: bool = False) -> np.ndarr
     """Weightiest row (or column) sum of each matrix of (batch, n, n), float64 (batch,)."""
     if isinstance(A, np.ndarray):
         way = semiring.order
-        weightiest: np.ndarray = way * (way * margins(A, semiring)[columns]).max(axis=-1)
-        return weightiest
+        return way * (way * margins(A, semiring)[columns]).max(axis=-1)
     return begun(A, semiring, columns=columns)()
 
 

@@ -1,7 +1,7 @@
-"""`Comm`: communication between the processes of a grid, of bytes and small Python objects.
+"""`Comm`: communication between the processes of a grid, of bytes and small Python objects; `LocalMatrix`: their parts.
 
 Three transports: threads of one process (`threads`: host memory, or a thread a GPU with peer copies), MPI (`mpi`: host
-memory), and NCCL for device data with MPI for everything else (`nccl`).
+memory), and NCCL for device data with MPI for everything else (`mpi`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
+from ..algebra.ranges import local
 from ..host.errors import SemiringError
 from ..host.types import Array
 from ..kernels.contract import Backend
-from .grid import Grid
+from .grid import Grid, Layout
 
 Found = TypeVar("Found")
 
@@ -95,3 +96,23 @@ class SingleProcess(Comm):
 
     def allgather(self, value: Found) -> list[Found]:
         return [value]
+
+
+class LocalMatrix:
+    """One process's part of an n × n matrix, updated in place; `rows` and `columns` are its global range."""
+
+    def __init__(self, matrix: Array, ops: Backend, layout: Layout, comm: Comm) -> None:
+        self.matrix, self._ops, self.layout, self.comm = matrix, ops, layout, comm
+        self.rows, self.columns = layout.part(comm.rank)
+
+    @classmethod
+    def single_process(cls, matrix: Array, ops: Backend, block: int) -> LocalMatrix:
+        return cls(matrix, ops, Layout(len(matrix), block, Grid(1, 1)), SingleProcess())
+
+    def part(self, rows: slice, columns: slice) -> Array:
+        """View of global rows and columns."""
+        return self.matrix[local(rows, self.rows), local(columns, self.columns)]
+
+    def take(self, rows: slice, columns: slice, out: Array) -> None:
+        """out ← entries at these global rows and columns, all local."""
+        self._ops.copy(out, self.part(rows, columns))

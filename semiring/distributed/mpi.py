@@ -1,4 +1,4 @@
-"""MPI communication of host data and small Python objects.
+"""Communication of ranks in processes: of host data and small Python objects by MPI, of device data by NCCL.
 
 Requests are polled with `Test`, which progresses a broadcast; in between, a waiting rank sleeps, which frees its
 processor and lets Ctrl-C be handled.
@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 import time
 from contextlib import suppress
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from ..host.errors import DeviceError
 from ..host.escaping import one_line
@@ -22,8 +25,8 @@ from .grid import Grid
 
 #: Seconds of busy polling, and of one sleep thereafter.
 SPIN, SLEEP = 2e-3, 2e-4
-#: Seconds for the launcher to read a process's last message.
-DRAIN = 5.0
+#: Seconds for the launcher to read a process's last message; between polls for asynchronous errors of NCCL.
+DRAIN, POLL = 5.0, 1.0
 
 
 class MpiComm(Comm):
@@ -40,13 +43,11 @@ class MpiComm(Comm):
 
     def allgather(self, value: Found) -> list[Found]:
         wait(self._communicator.Ibarrier())  # no rank spins until all have arrived
-        found: list[Found] = self._communicator.allgather(value)
-        return found
+        return self._communicator.allgather(value)
 
     def gather(self, value: Found) -> list[Found] | None:
         wait(self._communicator.Ibarrier())
-        found: list[Found] | None = self._communicator.gather(value)
-        return found
+        return self._communicator.gather(value)
 
 
 def wait(request: Any) -> None:
@@ -90,3 +91,53 @@ def mpi() -> ModuleType:
             f"world: several processes need mpi4py and an MPI, got {problem}. Install them: `pip install mpi4py mpich`."
         ) from problem
     return MPI
+
+
+class NcclComm(MpiComm):
+    """Communicator of one process; data in its GPU's memory, ordered by streams.
+
+    Ranks of a row (column) enqueue their broadcasts in one order. If a card or a process is lost, so that a broadcast
+    never ends, NCCL reports an asynchronous error, which ends the job.
+    """
+
+    def __init__(self, communicator: Any, grid: Grid) -> None:
+        super().__init__(communicator, grid)
+        os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+        nccl = _nccl()
+        self._communicators = {}
+        for along, comm in self._along.items():
+            if comm.Get_size() > 1:
+                unique_id = comm.bcast(nccl.get_unique_id() if comm.Get_rank() == 0 else None, 0)
+                self._communicators[along] = nccl.NcclCommunicator(comm.Get_size(), unique_id, comm.Get_rank())
+        threading.Thread(target=self._watch, name="nccl watch", daemon=True).start()
+
+    def _broadcast(self, memory: Array, root: int, along: str) -> None:
+        if isinstance(memory, np.ndarray):
+            super()._broadcast(memory, root, along)
+            return
+        import cupy
+
+        nccl = _nccl()
+        stream = cupy.cuda.get_current_stream().ptr
+        self._communicators[along].bcast(memory.data.ptr, memory.nbytes, nccl.NCCL_UINT8, root, stream)
+
+    def _watch(self) -> None:
+        nccl = _nccl()
+        while True:
+            for communicator in self._communicators.values():
+                try:
+                    communicator.check_async_error()
+                except nccl.NcclError as error:
+                    abort(f"rank {self.rank}: NCCL failed: {error}.", 4)
+            time.sleep(POLL)
+
+
+def _nccl() -> ModuleType:
+    from cupy.cuda import nccl
+
+    if not nccl.available:
+        raise DeviceError(
+            "world: GPUs of several processes need NCCL, got a CuPy without. "
+            "Install it: `pip install nvidia-nccl-cu13`; or take closure(A, gpus=…) inside one machine."
+        )
+    return nccl

@@ -1,6 +1,6 @@
 """Ranks as MPI processes, on one machine or several: `mpiexec -n 8 …`.
 
-MPI starts the processes and sends host data; device data goes through NCCL (`nccl`), as an MPI from a package index has
+MPI starts the processes and sends host data; device data goes through NCCL, as an MPI from a package index has
 no device support.
 
 All processes of a job end together. A rank that alone raises writes the error to stderr, with its number, and `Abort`
@@ -22,7 +22,7 @@ from ..host.errors import DeviceError
 from ..kernels.cpu.processors import default_threads
 from .comm import Comm, Found, on_every_rank
 from .grid import Grid
-from .mpi import MpiComm, abort, mpi
+from .mpi import MpiComm, NcclComm, abort, mpi
 from .world import World
 
 #: Seconds between heartbeats, and of silence until a rank counts as hung.
@@ -67,8 +67,6 @@ class Processes(World):
             self.options = {"threads": threads or max(1, default_threads() // self.ranks_on_node)}
             self._comm: Comm = MpiComm(communicator, self.grid)
         else:
-            from .nccl import NcclComm
-
             with self._device_context():
                 self._comm = NcclComm(communicator, self.grid)
         self.addresses: list[str] = self._comm.allgather(f"process {os.getpid()} on {socket.gethostname()}")

@@ -64,7 +64,9 @@ class Taken(NamedTuple):
         xp = _namespace(self.source)
         if result is self.array and not self.made:
             if xp is not None and not isinstance(result, np.ndarray):
-                _wait()  # its library does not know our stream
+                import cupy
+
+                cupy.cuda.get_current_stream().synchronize()  # its library does not know our stream
             return self.source
         if xp is None:
             return result
@@ -312,12 +314,6 @@ def _not_exported(source: Array, error: Exception, where: str) -> DTypeError:
         way = f"Pass {'A.float()' if _is_tensor(source) else 'A.astype(numpy.float32)'}."
     reason = str(error).partition("\n")[0].rstrip(".")
     return DTypeError(f"{where}: an array must be exported by DLPack, got {type(source).__name__}: {reason}. {way}")
-
-
-def _wait() -> None:
-    import cupy
-
-    cupy.cuda.get_current_stream().synchronize()
 
 
 def _from_dlpack(source: Array) -> Array:

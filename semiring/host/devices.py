@@ -57,8 +57,7 @@ def on_device(array: Array) -> AbstractContextManager[Any]:
         return UNCHANGED
     import cupy
 
-    found: AbstractContextManager[Any] = cupy.cuda.Device(number)
-    return found
+    return cupy.cuda.Device(number)
 
 
 def current() -> int:
@@ -84,8 +83,7 @@ def read_only(array: Array) -> Array:
 
 
 def host(array: Array) -> np.ndarray:
-    found: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
-    return found
+    return array if isinstance(array, np.ndarray) else array.get()
 
 
 def _gpu(array: Array) -> int | None:

@@ -43,14 +43,12 @@ def cuda_available() -> bool:
 
 def describe(device: str) -> str:
     """Human-readable processor or GPU: model, memory, clock; or why there is none."""
-    found: str = _module(device).describe()
-    return found
+    return _module(device).describe()
 
 
 def machine_code() -> str:
     """The processor's level, the kernels that a wheel brought for it, and where others are kept."""
-    found: str = importlib.import_module("semiring.kernels.cpu.compile").described()
-    return found
+    return importlib.import_module("semiring.kernels.cpu.compile").described()
 
 
 def device_of(array: Array, device: str | None = None) -> str:
@@ -107,5 +105,4 @@ def bind(
             raise DeviceError(
                 f"options: those of the {device} backend are {', '.join(known)}, got {foreign}. Leave it out."
             )
-    backend: Backend = module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)
-    return backend
+    return module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)

@@ -85,8 +85,7 @@ class Analysis:
         S = self.structure
         s = S.owner[min(S.position[u], S.position[v])]
         placed = self.arcs.arc[self.arcs.begin[s] : self.arcs.begin[s + 1]]
-        found: np.ndarray = placed[(self.tails[placed] == u) & (self.heads[placed] == v)]
-        return found
+        return placed[(self.tails[placed] == u) & (self.heads[placed] == v)]
 
 
 def analyse(A: Array, n: int | None = None, *, order: Any = "auto", threads: int | None = None) -> Analysis:

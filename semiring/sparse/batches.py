@@ -60,10 +60,7 @@ def together(sources: np.ndarray, rows: Array, batch: int, rank: np.ndarray) -> 
 
 
 def find(workers: Sequence[Worker], calls: Sequence[Call]) -> None:
-    def work(worker: int, sources: np.ndarray, rows: Array) -> None:
-        workers[worker](sources, rows)
-
-    run(work, calls, len(workers))
+    run(lambda worker, sources, rows: workers[worker](sources, rows), calls, len(workers))
 
 
 def table(out: Array, n: int, dtype: np.dtype) -> Array:

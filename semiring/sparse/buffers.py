@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -144,24 +144,14 @@ class Pages:
         return page if page.size == high - low else page[low:high]
 
 
-class Free(Protocol):
-    """Object that knows whether it may be overwritten."""
-
-    @property
-    def free(self) -> bool: ...
-
-
-F = TypeVar("F", bound=Free)
-
-
-class Pool(Generic[F]):
-    """Pool of the numbers of related eliminations, at most `most`, for reuse once nothing refers to them."""
+class Pool:
+    """Pool of the numbers (`Kept`) of related eliminations, at most `most`, for reuse once nothing refers to them."""
 
     def __init__(self, most: int) -> None:
-        self.items: list[F] = []
+        self.items: list[Any] = []
         self._most, self._lock = most, threading.Lock()
 
-    def get(self, make: Callable[[], F]) -> F:
+    def get(self, make: Callable[[], Any]) -> Any:
         """Unreferenced numbers to overwrite, or new ones."""
         with self._lock:
             for item in unused(self.items):
@@ -171,7 +161,7 @@ class Pool(Generic[F]):
             self.items = [*self.items[1 - self._most :], made]
             return made
 
-    def remember(self, item: F) -> None:
+    def remember(self, item: Any) -> None:
         with self._lock:
             if not any(known is item for known in self.items):
                 self.items = [*self.items[1 - self._most :], item]

@@ -102,7 +102,7 @@ class Changes:
 
     def __init__(self, analysis: Analysis, kind: Kind, threads: int) -> None:
         self.analysis, self.kind, self.threads = analysis, kind, threads
-        self.kept: Pool[Kept] = Pool(REMEMBERED)
+        self.kept = Pool(REMEMBERED)
 
     @cached_property
     def labels(self) -> Descent:
@@ -125,7 +125,7 @@ class Changes:
         if len(path) and int((cost[path + 1] - cost[path]).sum()) > MANY * int(cost[-1]):
             return None
         dirty[S.owner[columns]] = 1
-        target = self.kept.get(lambda: self._like(kept))
+        target: Kept = self.kept.get(lambda: self._like(kept))
         target.bring(kept)
         target.stamp[path] = -1  # whatever interrupts this
         target.weights[self.analysis.place[arcs]] = values
@@ -146,5 +146,4 @@ class Changes:
 def diagonals(structure: Structure, supernodes: np.ndarray) -> np.ndarray:
     """Panel indices of the diagonals of these supernodes' pivot blocks."""
     first, w = structure.first[supernodes], structure.first[supernodes + 1] - structure.first[supernodes]
-    found: np.ndarray = structure.diagonal[positions(first, w)]
-    return found
+    return structure.diagonal[positions(first, w)]

@@ -209,7 +209,8 @@ class Elimination(Queries):
         if self.on_device is None:
             hint = f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less."
             require(self.cost.bytes(values.dtype.itemsize), where=where, hint=hint)
-            self._panels = fronts.numbers(analysis.structure, analysis.arcs, self._by_front, ops, analysis.panels)
+            progress = fronts.Fronts(analysis.structure, analysis.arcs, self._by_front, ops, analysis.panels)
+            self._panels = progress.run()
         if check:
             self._require_limit(values)
 
@@ -289,8 +290,7 @@ class Elimination(Queries):
     @property
     def weights(self) -> np.ndarray:
         """Weights in the order of the arcs as first passed."""
-        found: np.ndarray = self.weights_by_front[self.analysis.place]
-        return found
+        return self.weights_by_front[self.analysis.place]
 
     @property
     def weights_by_front(self) -> np.ndarray:

@@ -24,8 +24,7 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.processors import default_threads
 from ..kernels.cpu.routes.equality import SLACK
 from ..kernels.cpu.sparse import alike, backward, counted, sweep
-from ..kernels.cpu.sparse.counted import HINT, MANY
-from ..kernels.cpu.sparse.mutual import mutual, unreached
+from ..kernels.cpu.sparse.counted import HINT, MANY, mutual, unreached
 from . import pendant, structure
 from .buffers import addresses, aligned
 

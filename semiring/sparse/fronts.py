@@ -18,7 +18,7 @@ from ..kernels.cpu.dense.backend import CpuBackend
 from ..kernels.cpu.kinds import Kind, raw
 from ..kernels.cpu.pool import run
 from ..kernels.cpu.routes import pairs
-from ..kernels.cpu.sparse import abreast, fronts, movers, strips
+from ..kernels.cpu.sparse import abreast, fronts, hubs, movers, strips
 from ..kernels.cpu.sparse.abreast import ABREAST, BLOCK
 from .buffers import Buffers
 from .sharing import costs, shares
@@ -80,6 +80,10 @@ STEPS: dict[str, tuple[Any, bool, str, bool]] = {
     "climb": (strips.climb_strip, False, "biiiiiii", False),
     "sweep": (strips.sweep_strip, False, "biiiiiiiiiiiii", False),
     "pair": (strips.pair_strip, False, "iiiiii", False),
+    "combine": (hubs.combine_strip, False, "biiiiiiii", False),
+    "add_pivots": (hubs.add_pivots, False, "iiiii", False),
+    "put": (hubs.put_labels, False, "iiiiii", False),
+    "meet": (hubs.meet, False, "iiii", False),
     "losses": (pairs.losses, False, "b" + "iiiiii", False),
     "inspect": (pairs.inspect, False, "iii" + "iiiiii", False),
 }
@@ -89,11 +93,6 @@ _eliminate = cache(partial(machine_code, fronts.eliminate, None, "liiii" + "slss
 renew = cache(partial(machine_code, fronts.renew, None, "liiss" + "slsssl" + "slls" + "s" + "lssi" + "iiii"))
 bring = cache(partial(machine_code, fronts.bring, None, "iis" + "slll" + "lll"))
 _gather = cache(partial(machine_code, fronts.gather, None, "liii" + "slsssl" + "lssi" + "i"))
-
-
-def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> Panels:
-    """Panels of all supernodes, from weights in the order of `arcs` (see `collected`); parallel arcs meet by ⊕."""
-    return Fronts(structure, arcs, weights, ops, memory).run()
 
 
 def collected(index: np.ndarray, weights: np.ndarray, ops: CpuBackend) -> np.ndarray:
@@ -109,13 +108,13 @@ def collected(index: np.ndarray, weights: np.ndarray, ops: CpuBackend) -> np.nda
 
 
 class Fronts:
-    """Numeric elimination in progress."""
+    """Numeric elimination, from weights in the order of `arcs` (see `collected`); parallel arcs meet by ⊕."""
 
     def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> None:
         S = self.S = structure
         self.ops, self.kind, self.code, self.size = ops, ops.kind, code_of(ops.kind), ops.kind.itemsize
         self._lanes = self.kind.lanes if self.kind.vector else 1
-        self.weights = weights  # in the order of `arcs`; read by address
+        self.weights = weights  # read by address
         self.lower, self.upper = (memory.get((int(S.sizes.sum()),), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
         self.rows = np.diff(S.begin)
@@ -131,7 +130,7 @@ class Fronts:
         self.arcs = (arcs.begin, arcs.row, arcs.col, self.weights.ctypes.data)
 
     def run(self) -> Panels:
-        """All supernodes, children first: subtrees in parallel, then those above them."""
+        """Panels of all supernodes, children first: subtrees in parallel, then those above them."""
         total = int(self.cost[-1])
         threads = self.ops.threads if total >= 8 * ALONE * gain(self.kind) // 64 else 1
         subtrees = shares(self.S, self.each, threads) if threads > 1 else []

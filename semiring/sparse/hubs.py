@@ -36,13 +36,13 @@ from ..kernels.cpu.sparse import hubs as kernels
 from . import sharing
 from .answers import Pairs, require_hubs
 from .buffers import LINE, Pages, addresses, aligned
+from .fronts import Panels, code_of
 from .pattern import indices, paired, vertex
 from .structure import Ranges, Structure, numbered, tree_numbers
 
 if TYPE_CHECKING:
     from ..kernels.cuda.sparse.hubs import Labels
     from .elimination import Elimination
-    from .fronts import Panels
 
 #: Overhead of a supernode's labels, in pairs.
 OVERHEAD = 1 << 12
@@ -149,7 +149,7 @@ class HubLabels(Pairs):
 
     def _open(self, kind: Kind | None) -> None:
         self._kind = kind = kind or choose(self.semiring, self.dtype, False)
-        self._tables = kernels_of(kind).meet.address, kind.itemsize, *addresses(self.places, self.base)
+        self._tables = code_of(kind).meet.address, kind.itemsize, *addresses(self.places, self.base)
         self._arguments = *self._tables, *self._labels.addresses
         self._free: list[tuple[np.ndarray, int]] = []  # memory for single entries, and its address
 
@@ -363,7 +363,7 @@ class Descent:
     """Hub labels from panels: top of the tree first, then subtrees in parallel."""
 
     def __init__(self, S: Structure, kind: Kind) -> None:
-        self.S, self.kind, self.dtype, self.code = S, kind, np.dtype(kind.dtype), kernels_of(kind)
+        self.S, self.kind, self.dtype, self.code = S, kind, np.dtype(kind.dtype), code_of(kind)
         w, r, b = _shape(S)
         self.pitch, self.label = _pitch(S, self.dtype), _starts(S, self.dtype)
         self.cost = np.concatenate(([0], np.cumsum(w * r * (2 * b + w) + OVERHEAD)))
@@ -427,7 +427,7 @@ class Descent:
 
     @property
     def _steps(self) -> tuple[int, int, int]:
-        return self.code.combine.address, self.code.pivots.address, self.code.put.address
+        return self.code.combine.address, self.code.add_pivots.address, self.code.put.address
 
     def _addresses(self, panels: Panels, made: Pages, squares: _Squares) -> tuple[int, ...]:
         unit = self.kind.lanes if self.kind.vector else 1
@@ -478,15 +478,6 @@ def _pitch(S: Structure, dtype: np.dtype) -> int:
     return (-(-S.height * dtype.itemsize // LINE) | 1) * LINE
 
 
-class Kernels:
-    def __init__(self, kind: Kind) -> None:
-        self.combine = machine_code(kernels.combine_strip, kind, "biiiiiiii", called=False)
-        self.pivots = machine_code(kernels.add_pivots, kind, "iiiii", called=False)
-        self.put = machine_code(kernels.put_labels, kind, "iiiiii", called=False)
-        self.meet = machine_code(kernels.meet, kind, "iiii", called=False)
-
-
-kernels_of = cache(Kernels)
 _descend = cache(lambda of: machine_code(kernels.descend, raw(of), "iiiiis" + _TABLES + "ss" + "iiiiiiiiii"))
 _follow = cache(lambda of: machine_code(kernels.follow, raw(of), "iiii" + "ssssc" + _TABLES + "ss" + "iiiiiiiiii"))
 _pairs = cache(partial(machine_code, kernels.pairs, None, "iilliiiiiiii"))

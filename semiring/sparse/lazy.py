@@ -54,8 +54,7 @@ class Lazy:
     def of(cls, sweeper: Sweeper) -> Lazy:
         if sweeper.lazy is None:
             sweeper.lazy = cls(sweeper)
-        lazy: Lazy = sweeper.lazy
-        return lazy
+        return sweeper.lazy
 
     def entries(self, lines: np.ndarray, others: np.ndarray, out: np.ndarray, *, mirrored: bool) -> None:
         """out[q] ← A*[lines[q], others[q]], mirrored A*[others[q], lines[q]]; equal consecutive lines are fast."""

@@ -83,8 +83,7 @@ class Core:
             if count >= n * SHARE:
                 found = cls(analysis, removed[:count].copy(), parent)
             analysis.on_devices["core"] = found if found is not None and found.suitable else None
-        core: Core | None = analysis.on_devices["core"]
-        return core
+        return analysis.on_devices["core"]
 
     def placed(self, tails: np.ndarray, heads: np.ndarray) -> Placed:
         """Positions of these arcs."""
@@ -144,8 +143,7 @@ def last(analysis: Analysis, arcs: tuple[np.ndarray, ...], place: Callable[[], T
     known = analysis.on_devices.get("placed")
     if known is None or not all(a is b or np.array_equal(a, b) for a, b in zip(known[0], arcs, strict=True)):
         known = analysis.on_devices["placed"] = arcs, place()
-    found: T = known[1]
-    return found
+    return known[1]
 
 
 def placed(

@@ -61,8 +61,7 @@ class ReachIndex:
     def __getitem__(self, pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """Whether vertices i reach vertices j, or are these: bool arrays of one shape, of CuPy if these are."""
         if type(pairs[0]).__module__ == "cupy":
-            found_there: Any = load("semiring.kernels.cuda.sparse.reach").answers(self, *pairs)
-            return found_there
+            return load("semiring.kernels.cuda.sparse.reach").answers(self, *pairs)
         sources, targets = (np.ascontiguousarray(x, np.uint32).ravel() for x in pairs)
         found = np.empty(len(sources), np.uint8)
 

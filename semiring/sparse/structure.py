@@ -209,8 +209,7 @@ def supernodes(
 
 def paths(parent: np.ndarray, w: np.ndarray, r: np.ndarray) -> tuple[int, int, int]:
     """Pairs and columns of the heaviest path to a root, and the peak entries of pending updates."""
-    pairs, columns, waiting = symbolic.paths(parent, w, r, *np.zeros((3, len(parent)), np.int64))
-    return pairs, columns, waiting
+    return symbolic.paths(parent, w, r, *np.zeros((3, len(parent)), np.int64))
 
 
 def cost(tree: Tree, arcs: int) -> Cost:
@@ -236,8 +235,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
 def tops(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> np.ndarray:
     """Roots of the maximal subtrees leaf[s] … s that cost at most `most`; see `below`."""
     fits = cost[1:] - cost[leaf] <= most
-    found: np.ndarray = np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
-    return found
+    return np.flatnonzero(fits & ~((parent >= 0) & fits[parent]))
 
 
 def below(parent: np.ndarray, leaf: np.ndarray, cost: np.ndarray, most: int) -> Ranges:

@@ -13,8 +13,7 @@ from .order import inverse
 
 def _call(name: str, letters: str) -> Callable[..., int]:
     kernel = getattr(load("semiring.kernels.cpu.sparse.turning"), name)
-    call: Callable[..., int] = load("semiring.kernels.cpu.code").machine_code(kernel, None, letters).call
-    return call
+    return load("semiring.kernels.cpu.code").machine_code(kernel, None, letters).call
 
 
 def find(

@@ -50,7 +50,7 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
         if target.regular:
             temporary = _temporary_path(target)
             with open(_create(temporary, target), "wb") as file:
-                yield _sink(file, seekable=True)
+                yield cast(IO[bytes], _Sink(file, seekable=True))
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())  # or a crash of the machine may leave the name with an empty file
@@ -58,7 +58,7 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
             os.replace(temporary, target.place)
         else:
             with open(target.place if target.descriptor is None else os.dup(target.descriptor), "wb") as file:
-                yield _sink(file, seekable=False)
+                yield cast(IO[bytes], _Sink(file, seekable=False))
     except BaseException as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -253,22 +253,22 @@ def _sync(folder: Path) -> None:
     """Flush a directory tree to disk: after a crash of the machine its name might exist with less content."""
     for where, _, files in os.walk(folder):
         for name in files:
-            descriptor = os.open(os.path.join(where, name), os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            _flush(os.path.join(where, name), os.O_RDWR if os.name == "nt" else os.O_RDONLY)
         sync_names(where)
 
 
 def sync_names(folder: str | os.PathLike[str]) -> None:
     """Flush a directory's names to disk."""
     if hasattr(os, "O_DIRECTORY"):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _flush(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _flush(path: str | os.PathLike[str], flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _is_within(name: Any, folder: Path) -> bool:
@@ -384,10 +384,6 @@ def _take_over(temporary: Path, target: _Target) -> None:
         with suppress(OSError):  # only root may give files away
             os.chown(temporary, target.found.st_uid, target.found.st_gid)
     os.chmod(temporary, stat.S_IMODE(target.found.st_mode))
-
-
-def _sink(file: IO[bytes], *, seekable: bool) -> IO[bytes]:
-    return cast(IO[bytes], _Sink(file, seekable))
 
 
 class _Sink(io.BufferedIOBase):

@@ -16,7 +16,7 @@ from numba import njit
 
 from ...algebra.records import Op
 from ...host.errors import DivergenceError, DTypeError, star_without_value
-from .annotations import Builder, Value
+from .instructions import Builder, Value
 from .kinds import Kind, semiring_of
 
 

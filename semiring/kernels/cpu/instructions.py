@@ -1,18 +1,34 @@
-"""Instructions of kernels: numba's intrinsics, written as the functions that emit their code."""
+"""Instructions of kernels: numba's intrinsics, written as the functions that emit their code; types in signatures.
+
+Type checkers know the types of NumPy; they take any object for one of numba's or LLVM's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any, TypeAlias
 
+import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import types, typing
+from numba.core.base import BaseContext
 from numba.extending import intrinsic
 
 from ...host.types import Function
-from .annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Values
 
+#: Array of a kernel, of any dtype and rank.
+Array: TypeAlias = np.ndarray
+#: An intrinsic's typing context, the types of its arguments, and what it returns: a signature and a generator of code.
+Typing: TypeAlias = typing.Context
+Type: TypeAlias = types.Type
+Signature: TypeAlias = typing.Signature
+Intrinsic: TypeAlias = tuple[Signature, Callable[..., ir.Value]]
+#: Arguments of that generator, with the signature: the target's context, the builder, and the operands.
+Context: TypeAlias = BaseContext
+Builder: TypeAlias = ir.IRBuilder
+Value: TypeAlias = ir.Value
+Values: TypeAlias = Sequence[ir.Value]
 #: Operands and results: an integer or address, an unsigned word, a truth value, an entry of the kind.
 Int: TypeAlias = ir.Value
 Word: TypeAlias = ir.Value
@@ -33,7 +49,7 @@ def instruction(emit: Any = None, *, generic: Callable[[Any], Function] | None =
     known = bool(operands) and operands[0] not in (*_TYPES, "Entry")
 
     @wraps(emit)
-    def define(typing: Typing, *of: Type) -> Intrinsic:
+    def define(_: Typing, *of: Type) -> Intrinsic:
         kind: Any = of[0] if known else None
 
         def codegen(context: Context, builder: Builder, signature: Signature, args: Values) -> Any:

@@ -18,8 +18,7 @@ from numba.extending import intrinsic
 
 from ...host.types import Function
 from . import generic, vectors
-from .annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
-from .instructions import Entry, Int, instruction
+from .instructions import Builder, Context, Entry, Int, Intrinsic, Signature, Type, Typing, Value, Values, instruction
 from .kinds import Kind, left_size
 from .vectors import I32, I64, Vectors, emit, entries, loop, multiply, scalar_zero, short_at
 

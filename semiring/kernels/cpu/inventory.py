@@ -14,124 +14,88 @@ from ...host.compiling import Missing, uncounted
 from .compile import missing as not_there
 from .kinds import Kind, raw
 
-#: Kernels that each kind of work certainly calls; if one is missing, those of `_BESIDES` may be, too.
+#: Kernels, by seconds, that each kind of work certainly calls; if one is missing, those of `_BESIDES` may be, too.
 _CALLED = {
     "closure": {
-        "sparse.movers.copy_square.{size}": 0.2,
-        "dense.pivot.pivot_row.{kind}": 0.1,
-        "dense.pivot.sweep.{kind}": 0.1,
-        "dense.gemm.panel.{kind}": 0.2,
-        "dense.gemm.pack.{dtype}": 0.3,
-        "dense.pivot.closure": 0.4,
+        0.1: "dense.pivot.pivot_row.{kind} dense.pivot.sweep.{kind}",
+        0.2: "sparse.movers.copy_square.{size} dense.gemm.panel.{kind}",
+        0.3: "dense.gemm.pack.{dtype}",
+        0.4: "dense.pivot.closure",
     },
     "exponentials": {
-        "dense.exponentials.exponentials.{kind}": 0.1,
-        "dense.exponentials.logarithms.{kind}": 0.1,
-        "sparse.movers.copy_square.{size}": 0.2,
-        "dense.pivot.pivot_row.plus_times.{dtype}": 0.1,
-        "dense.pivot.sweep.plus_times.{dtype}": 0.1,
-        "dense.gemm.panel.plus_times.{dtype}": 0.2,
-        "dense.gemm.pack.{dtype}": 0.3,
-        "dense.pivot.closure": 0.4,
+        0.1: "dense.logarithmic.exponentials.{kind} dense.logarithmic.logarithms.{kind} "
+        "dense.pivot.pivot_row.plus_times.{dtype} dense.pivot.sweep.plus_times.{dtype}",
+        0.2: "sparse.movers.copy_square.{size} dense.gemm.panel.plus_times.{dtype}",
+        0.3: "dense.gemm.pack.{dtype}",
+        0.4: "dense.pivot.closure",
     },
     "elimination": {
-        "sparse.symbolic.tally": 0.1,
-        "sparse.symbolic.neighbours": 0.3,
-        "sparse.peeling.peel": 0.4,
-        "sparse.peeling.among_themselves": 0.1,
-        "sparse.degree.minimum_degree": 1.1,
-        "sparse.degree.columns": 0.3,
-        "sparse.peeling.followed": 0.1,
-        "sparse.symbolic.postorder": 0.1,
-        "sparse.symbolic.in_postorder": 0.1,
-        "sparse.symbolic.supernodes": 0.3,
-        "sparse.symbolic.paths": 0.1,
-        "sparse.symbolic.rows": 0.1,
-        "sparse.symbolic.relatives": 0.1,
-        "sparse.symbolic.places": 0.1,
-        "sparse.symbolic.owners": 0.1,
-        "sparse.symbolic.arcs": 0.2,
-        "sparse.symbolic.diagonal": 0.1,
-        "sparse.fronts.eliminate": 0.2,
-        "sparse.strips.fill.{kind}": 0.1,
-        "sparse.fronts.place.{kind}": 0.1,
-        "sparse.fronts.extend.{kind}": 0.1,
-        "sparse.abreast.pivots.{kind}": 0.2,
-        "sparse.abreast.others.{kind}": 0.2,
-        "sparse.movers.take_apart.{size}": 0.2,
+        0.1: "sparse.symbolic.tally sparse.peeling.among_themselves sparse.peeling.followed "
+        "sparse.symbolic.postorder sparse.symbolic.in_postorder sparse.symbolic.paths sparse.symbolic.rows "
+        "sparse.symbolic.relatives sparse.symbolic.places sparse.symbolic.owners sparse.symbolic.diagonal "
+        "sparse.strips.fill.{kind} sparse.fronts.place.{kind} sparse.fronts.extend.{kind}",
+        0.2: "sparse.symbolic.arcs sparse.fronts.eliminate sparse.abreast.pivots.{kind} "
+        "sparse.abreast.others.{kind} sparse.movers.take_apart.{size}",
+        0.3: "sparse.symbolic.neighbours sparse.degree.columns sparse.symbolic.supernodes",
+        0.4: "sparse.peeling.peel",
+        1.1: "sparse.degree.minimum_degree",
     },
     "hub labels": {
-        "sparse.hubs.combine_strip.{kind}": 0.2,
-        "sparse.hubs.add_pivots.{kind}": 0.1,
-        "sparse.hubs.put_labels.{kind}": 0.1,
-        "sparse.hubs.meet.{kind}": 0.1,
-        "sparse.hubs.descend.{size}": 0.5,
+        0.1: "sparse.hubs.add_pivots.{kind} sparse.hubs.put_labels.{kind} sparse.hubs.meet.{kind}",
+        0.2: "sparse.hubs.combine_strip.{kind}",
+        0.5: "sparse.hubs.descend.{size}",
     },
-    "hops": {"sparse.search.levels": 0.4},
-    "searches": {"sparse.relaxation.search.{searched}.32": 0.5},
-    "bits": {"bits.closure.close_block": 0.4},
+    "hops": {0.4: "sparse.search.levels"},
+    "searches": {0.5: "sparse.relaxation.search.{searched}.32"},
+    "bits": {0.4: "bits.closure.close_block"},
     "index": {
-        "sparse.reach.group": 0.2,
-        "sparse.reach.components": 0.4,
-        "sparse.reach.choose": 0.2,
-        "sparse.reach.ascend": 0.2,
-        "sparse.reach.descend": 0.2,
-        "sparse.reach.decide": 0.2,
+        0.2: "sparse.reach.group sparse.reach.choose sparse.reach.ascend sparse.reach.descend sparse.reach.decide",
+        0.4: "sparse.reach.components",
     },
-    "levels": {"bits.rows.pack_rows": 0.3, "bits.rows.unpack_rows": 0.1, "bits.rows.count_rows": 0.1},
+    "levels": {
+        0.1: "bits.rows.unpack_rows bits.rows.count_rows",
+        0.3: "bits.rows.pack_rows",
+    },
 }
 #: Kernels that most such work calls besides, or later.
 _BESIDES = {
-    "closure": {"dense.gemm.block": 0.1, "dense.pivot.small_closures.{kind}": 0.4},
+    "closure": {
+        0.1: "dense.gemm.block",
+        0.4: "dense.pivot.small_closures.{kind}",
+    },
     "exponentials": {
-        "dense.gemm.block": 0.1,
-        "dense.pivot.pivot_row.{kind}": 0.1,
-        "dense.pivot.sweep.{kind}": 0.1,
-        "dense.gemm.panel.{kind}": 0.6,
-        "dense.logarithmic.scale_columns.{kind}": 0.1,
-        "dense.logarithmic.scale_rows.{kind}": 0.1,
-        "dense.logarithmic.finish.{kind}": 0.2,
+        0.1: "dense.gemm.block dense.pivot.pivot_row.{kind} dense.pivot.sweep.{kind} "
+        "dense.logarithmic.scale_columns.{kind} dense.logarithmic.scale_rows.{kind}",
+        0.2: "dense.logarithmic.finish.{kind}",
+        0.6: "dense.gemm.panel.{kind}",
     },
     "elimination": {
-        "sparse.movers.collect.{size}": 0.1,
-        "sparse.sweep.pairs": 0.3,
-        "sparse.strips.pair_strip.{kind}": 0.1,
-        "sparse.strips.climb_strip.{kind}": 0.1,
-        "sparse.sweep.ancestors": 0.1,
-        "sparse.sweep.places": 0.1,
-        "sparse.sweep.climb": 0.2,
-        "sparse.sweep.sweep": 0.2,
-        "sparse.strips.sweep_strip.{kind}": 0.2,
-        "sparse.movers.transpose.{size}": 0.2,
-        "sparse.fronts.renew": 0.3,
-        "sparse.fronts.bring": 0.1,
-        "sparse.movers.copy_entries.{size}": 0.1,
+        0.1: "sparse.movers.collect.{size} sparse.strips.pair_strip.{kind} sparse.strips.climb_strip.{kind} "
+        "sparse.sweep.ancestors sparse.sweep.places sparse.fronts.bring sparse.movers.copy_entries.{size}",
+        0.2: "sparse.sweep.climb sparse.sweep.sweep sparse.strips.sweep_strip.{kind} sparse.movers.transpose.{size}",
+        0.3: "sparse.sweep.pairs sparse.fronts.renew",
     },
     "hub labels": {
-        "sparse.hubs.pairs": 0.2,
-        "sparse.hubs.pair": 0.2,
-        "sparse.hubs.follow.{size}": 0.6,
+        0.2: "sparse.hubs.pairs sparse.hubs.pair",
+        0.6: "sparse.hubs.follow.{size}",
     },
-    "hops": {"sparse.movers.transpose.{size}": 0.2},
+    "hops": {0.2: "sparse.movers.transpose.{size}"},
     "searches": {
-        "sparse.relaxation.search.{searched}.4": 0.4,
-        "csr.positions.arrange": 0.1,
-        "sparse.relaxation.preorder": 0.1,
-        "sparse.movers.transpose.{size}": 0.2,
+        0.1: "csr.entries.arrange sparse.relaxation.preorder",
+        0.2: "sparse.movers.transpose.{size}",
+        0.4: "sparse.relaxation.search.{searched}.4",
     },
     "bits": {
-        "bits.planes.copy_words": 0.1,
-        "bits.planes.spread_rows": 0.1,
-        "bits.planes.load_planes": 0.1,
-        "bits.planes.collect_rows": 0.1,
-        "bits.planes.store_planes": 0.1,
-        "bits.closure.index_column": 0.1,
-        "bits.gemm.accumulate_strip": 0.1,
-        "bits.closure.update_column": 0.2,
-        "bits.rows.unpack_rows": 0.1,
+        0.1: "bits.planes.copy_words bits.planes.spread_rows bits.planes.load_planes bits.planes.collect_rows "
+        "bits.planes.store_planes bits.closure.index_column bits.gemm.accumulate_strip bits.rows.unpack_rows",
+        0.2: "bits.closure.update_column",
     },
-    "index": {"sparse.reach.search": 0.8, "sparse.reach.spread": 0.1, "sparse.reach.reduce": 0.3},
-    "levels": {"bits.gemm.multiply_block": 1.6},
+    "index": {
+        0.1: "sparse.reach.spread",
+        0.3: "sparse.reach.reduce",
+        0.8: "sparse.reach.search",
+    },
+    "levels": {1.6: "bits.gemm.multiply_block"},
 }
 
 
@@ -162,9 +126,9 @@ def called_by(work: str, kind: Kind | None) -> dict[str, float]:
     return _filled(_CALLED[work], kind)
 
 
-def _filled(kernels: dict[str, float], kind: Kind | None) -> dict[str, float]:
+def _filled(kernels: dict[float, str], kind: Kind | None) -> dict[str, float]:
     words = {"kind": kind.code.tag[1:], "dtype": kind.dtype, "size": raw(kind.itemsize).dtype} if kind else {}
     if kind:  # searches may run over another kind
         ranked = {code[-3:] for code in (kind.add, kind.mul)} == {"min", "max"}
         words["searched"] = "min_max.int32" if ranked else kind.code.tag[1:].replace("int16", "int32")
-    return {name.format(**words): seconds for name, seconds in kernels.items()}
+    return {name: seconds for seconds, names in kernels.items() for name in names.format(**words).split()}

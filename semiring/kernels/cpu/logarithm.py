@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from .annotations import Builder, Value
+from .instructions import Builder, Value
 
 
 class _Format(NamedTuple):

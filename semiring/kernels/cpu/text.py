@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .annotations import Array
 from .compile import kernel
+from .instructions import Array
 
 
 @kernel

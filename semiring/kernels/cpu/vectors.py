@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from . import generic
-from .annotations import Builder, Value
+from .instructions import Builder, Value
 from .kinds import Kind
 from .logarithm import logaddexp
 
@@ -28,7 +28,7 @@ def emit(builder: Builder, code: str, x: Value, y: Value) -> Value:
         return getattr(builder, code)(x, y)
     if code.endswith("saturate"):
         name = f"llvm.{'u' if code[0] == 'u' else 's'}add.sat.{_suffix(x.type)}"
-        return builder.call(_declare(builder, name, x.type, [x.type] * 2), [x, y])
+        return builder.call(declared(builder, name, x.type, [x.type] * 2), [x, y])
     if code == "logaddexp":
         return logaddexp(builder, x, y)
     relation = "<" if code.endswith("min") else ">"
@@ -56,7 +56,7 @@ def multiply(builder: Builder, code: str, a: Value, b: Value, zero: Value) -> Va
     return builder.select(builder.or_(*(builder.icmp_signed("==", x, zero) for x in (a, b))), zero, t)
 
 
-def _declare(builder: Builder, name: str, result: Value, arguments: list[Value]) -> Value:
+def declared(builder: Builder, name: str, result: Value, arguments: list[Value]) -> Value:
     return builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(result, arguments), name)
 
 
@@ -71,7 +71,7 @@ def _suffix(type: Any) -> str:
 
 
 def prefetch(builder: Builder, address: Value, *, write: bool = False) -> None:
-    function = _declare(builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
+    function = declared(builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
     builder.call(function, [builder.inttoptr(address, BYTES), I32(int(write)), I32(3), I32(1)])
 
 
@@ -84,7 +84,7 @@ def opaque(builder: Builder, value: Value) -> Value:
     if value.type.count == 1:
         return value
     floats = ir.VectorType(ir.FloatType(), value.type.count * _bits(value.type.element) // 32)
-    fence = _declare(builder, f"llvm.arithmetic.fence.{_suffix(floats)}", floats, [floats])
+    fence = declared(builder, f"llvm.arithmetic.fence.{_suffix(floats)}", floats, [floats])
     return builder.bitcast(builder.call(fence, [builder.bitcast(value, floats)]), value.type)
 
 
@@ -209,7 +209,7 @@ class Vectors:
     def step(self, c: Value, a: Value, b: Value) -> Value:
         """c ⊕ a ⊗ b."""
         if (self.add, self.mul) == ("fadd", "fmul"):
-            fused = _declare(self.builder, f"llvm.fmuladd.{_suffix(self.type)}", self.type, [self.type] * 3)
+            fused = declared(self.builder, f"llvm.fmuladd.{_suffix(self.type)}", self.type, [self.type] * 3)
             return self.builder.call(fused, [a, b, c])
         if self.mul == "saturate":
             return self._saturating_step(c, a, b)
@@ -301,5 +301,5 @@ def expanded(v: Vectors, address: Any, mask: Any) -> Any:
     """Expand contiguous entries to the masked lanes, 0 elsewhere."""
     builder, pointer = v.builder, v.type.element.as_pointer()
     name = f"llvm.masked.expandload.{_suffix(v.type)}"
-    function = _declare(builder, name, v.type, [pointer, mask.type, v.type])
+    function = declared(builder, name, v.type, [pointer, mask.type, v.type])
     return builder.call(function, [builder.inttoptr(address, pointer), mask, v.zero()])

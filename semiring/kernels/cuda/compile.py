@@ -21,7 +21,7 @@ from ...algebra.records import Semiring
 from ...host.compiling import about, announce
 from ...host.devices import INSTALL
 from ...host.errors import AlgebraError, DeviceError
-from . import cache, gpu, shipped
+from . import cache, gpu
 from .cache import Binary, Resources
 from .library import cupy
 
@@ -173,10 +173,6 @@ def rooms(function: Any, threads: int, size: int, most: int) -> tuple[int, Any, 
     return blocks, None if shared else gpu.memory(size * blocks), shared
 
 
-def counter(module: Any, name: str) -> int:
-    return int(module.get_global_var(name))
-
-
 @functools.cache
 def device_arch(device: int) -> str:
     """Target architecture: the device's, or the newest of its family that the compiler knows."""
@@ -198,7 +194,7 @@ _LOCKS: dict[int, threading.Lock] = {}
 
 @functools.cache
 def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: int) -> Any:
-    binary = shipped.find(text, arch, (*OPTIONS, *options), gpu.driver())
+    binary = cache.shipped(text, arch, (*OPTIONS, *options), gpu.driver())
     module = cupy.cuda.function.Module()
     module.load((binary or compile(text, arch, options=options, name=name)).cubin)
     return module

@@ -23,8 +23,7 @@ def margins(A: Array, semiring: Semiring, labels: Array = None) -> np.ndarray:
     A, names = cupy.ascontiguousarray(A), text.functions(A.dtype, semiring)
     _rows(names, A, labels, found[0], None)
     _columns(names, A, labels, found[1], None)
-    host: np.ndarray = found.get()
-    return host
+    return found.get()
 
 
 def greatest(A: Array, semiring: Semiring, *, columns: bool) -> Callable[[], np.ndarray]:

@@ -18,7 +18,7 @@ import numpy as np
 from ...algebra import catalog, dtypes
 from ...algebra.records import Semiring
 from ..cpu.routes.equality import SLACK
-from . import cache, compile, shipped, survey
+from . import cache, compile, survey
 from .bits import levels
 from .bits.product import PRODUCTS
 from .csr import backend as csr
@@ -45,11 +45,7 @@ COLUMNS = 128
 
 def units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(text, architecture, options) of the shipped translation units of an architecture, each once."""
-    seen = set()
-    for unit in _units(arch):
-        if unit not in seen:
-            seen.add(unit)
-            yield unit
+    yield from dict.fromkeys(_units(arch))
 
 
 def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -120,9 +116,9 @@ def build(arch: str) -> tuple[int, int]:
     def compiled(unit: tuple[str, str, tuple[str, ...]]) -> tuple[str, bytes]:
         text, target, options = unit
         binary = compile.compile(text, target, options=options)
-        return shipped.name_of(text, target, (*compile.OPTIONS, *options)), cache.packed(binary)
+        return cache.name_of(text, target, (*compile.OPTIONS, *options)), cache.packed(binary)
 
-    wanted, path = list(units(arch)), shipped.FOLDER / f"{arch}.zip"
+    wanted, path = list(units(arch)), cache.FOLDER / f"{arch}.zip"
     path.parent.mkdir(exist_ok=True)
     with (
         ThreadPoolExecutor(cpu_count()) as pool,

@@ -203,8 +203,7 @@ def _largest(indices: Array) -> int:
 def _inspected(starts: Array, indices: Array) -> tuple[int, bool, int]:
     """(number of entries, whether starts ascend from 0, largest index)."""
     if not isinstance(starts, np.ndarray):
-        found: tuple[int, bool, int] = load("semiring.kernels.cuda.csr.backend").inspected(starts, indices)
-        return found
+        return load("semiring.kernels.cuda.csr.backend").inspected(starts, indices)
     used = int(starts[-1])
     ordered = int(starts[0]) == 0 and not (starts[1:] < starts[:-1]).any()
     return used, ordered, _largest(indices[:used]) if len(indices[:used]) else 0

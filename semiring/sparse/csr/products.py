@@ -193,8 +193,7 @@ def _dense_mask(mask: Matrix, shape: tuple[int, ...], complement: bool, where: s
 
 
 def _require_shape(mask: Matrix, shape: tuple[int, ...], where: str) -> None:
-    if tuple(mask.shape if is_sparse(mask) else np.shape(mask)) != shape:
-        came = tuple(mask.shape if is_sparse(mask) else np.shape(mask))
+    if (came := tuple(mask.shape if is_sparse(mask) else np.shape(mask))) != shape:
         raise ShapeError(f"{where}: mask must have the product's shape {shape}, got {came}.")
 
 

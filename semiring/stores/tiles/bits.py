@@ -105,8 +105,7 @@ class StoredBits:
         """Number of set bits in each row (axis 1) or column (axis 0), int64."""
         parts = [bits.counts(axis=axis) for bits in self._bands()]
         none = np.zeros(self.shape[1] if axis == 0 else 0, np.int64)
-        counts: np.ndarray = sum(parts, none) if axis == 0 else np.concatenate([*parts, none])
-        return counts
+        return sum(parts, none) if axis == 0 else np.concatenate([*parts, none])
 
     def to_bit_matrix(self) -> BitMatrix:
         """Load all bits; MemoryNeeded if they do not fit."""

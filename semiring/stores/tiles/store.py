@@ -100,7 +100,6 @@ class TileStore:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = TileStore.create(folder.name, (5, 4), "int32", block=2)
@@ -154,7 +153,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -181,7 +179,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -259,7 +256,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -288,7 +284,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -332,7 +327,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -367,7 +361,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -410,7 +403,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -462,7 +454,6 @@ class TileStore:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(f"{folder}/one", (2, 4), "int32", block=2)

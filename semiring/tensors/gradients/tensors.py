@@ -158,8 +158,7 @@ def _empty_einsum(operands: Sequence[Tensor], subscripts: str, semiring: str, or
 
 def _einsum_of(operands: Sequence[Tensor], subscripts: str, semiring: str, order: str, threads: int | None) -> Tensor:
     options = {"order": ast.literal_eval(order), "threads": threads}
-    found: Tensor = computed(lambda *arrays: evaluated(subscripts, arrays, named(semiring), **options), *operands)
-    return found
+    return computed(lambda *arrays: evaluated(subscripts, arrays, named(semiring), **options), *operands)
 
 
 _einsum = operation(
@@ -177,8 +176,7 @@ def einsum(
     require(ties, others, "einsum")
     tensors, name = plain(*operands, where="einsum"), key(semiring)
     if not (torch.is_grad_enabled() and any(X.requires_grad for X in tensors)):
-        found: Tensor = _einsum(tensors, subscripts, name, repr(order), threads)
-        return found
+        return _einsum(tensors, subscripts, name, repr(order), threads)
     shapes, like = tuple(tuple(X.shape) for X in tensors), tensors[0]
     dtype = str(like.dtype).rpartition(".")[2]
     plan: Contraction = _plan(subscripts, shapes, name, dtype, "cuda" if like.is_cuda else "cpu", order)

@@ -28,7 +28,6 @@ class BitBackend(Backend):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from semiring.kernels.cpu.bits.backend import BitBackend
     >>> ops = BitBackend()
     >>> D = ops.upload(np.array([[False, True], [False, False]]))
@@ -109,8 +108,7 @@ class BitBackend(Backend):
         B.words[...] = A.words
 
     def diagonal(self, A: BitMatrix) -> np.ndarray:
-        found: np.ndarray = A.diagonal()
-        return found
+        return A.diagonal()
 
     def set_diagonal(self, A: BitMatrix, value: Any) -> None:
         A.set_diagonal(value)

@@ -11,10 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..annotations import Builder, Value
 from ..compile import inner, kernel
-from ..instructions import Int, instruction
-from ..vectors import shuffle
+from ..instructions import Builder, Int, Value, instruction
+from ..vectors import shuffle, splat
 from .planes import (
     INDICES,
     PLANES,
@@ -39,7 +38,6 @@ from .vectors import (
     clear,
     load,
     look_up,
-    splat,
     store,
     words_at,
 )

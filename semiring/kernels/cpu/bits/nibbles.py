@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..annotations import Builder
 from ..compile import kernel
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, instruction
 from .planes import copy_words
 from .vectors import I8, I64, clear, load, store, words_at
 

@@ -8,9 +8,8 @@ n words.
 
 from __future__ import annotations
 
-from ..annotations import Builder, Value
 from ..compile import inner, kernel
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, Value, instruction
 from .vectors import (
     BYTES,
     GROUPS,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..annotations import Builder
 from ..compile import inner, kernel
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, instruction
 from .planes import copy_words, exchange, spread_rows
 from .vectors import BYTES, I1, I64, byte_at, clear, load, store, words_at
 

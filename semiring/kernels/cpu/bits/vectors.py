@@ -13,10 +13,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..annotations import Builder, Context, Intrinsic, Signature, Type, Typing, Value, Values
 from ..features import arm, features
-from ..instructions import Int, instruction
-from ..vectors import shuffle
+from ..instructions import Builder, Context, Int, Intrinsic, Signature, Type, Typing, Value, Values, instruction
+from ..vectors import declared, shuffle
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either: 64 bytes, 8 words
@@ -59,16 +58,6 @@ def store(b: Builder, value: Value, address: Value, offset: int = 0) -> None:
     b.store(value, pointer(b, address, value.type, offset), align=1)
 
 
-def splat(b: Builder, scalar: Value, lanes: int) -> Value:
-    vector = ir.VectorType(scalar.type, lanes)
-    return shuffle(
-        b,
-        b.insert_element(ir.Constant(vector, ir.Undefined), scalar, I64(0)),
-        ir.Constant(vector, ir.Undefined),
-        [0] * lanes,
-    )
-
-
 def shift_right(b: Builder, x: Value, bits: int, mask: int) -> Value:
     shifted = b.lshr(x, ir.Constant(BYTES, [bits] * 64)) if bits else x
     return b.and_(shifted, ir.Constant(BYTES, [mask] * 64))
@@ -109,10 +98,7 @@ def any_bit(b: Builder, x: Value) -> Value:
 def look_up(b: Builder, table: Value, index: Value) -> Value:
     vector = ir.VectorType(I8, LANES)
     if INSTRUCTION is not None:
-        function = b.module.globals.get(INSTRUCTION) or ir.Function(
-            b.module, ir.FunctionType(vector, [vector, vector]), INSTRUCTION
-        )
-        return b.call(function, [table, index])
+        return b.call(declared(b, INSTRUCTION, vector, [vector, vector]), [table, index])
     found = ir.Constant(vector, ir.Undefined)
     for lane in range(LANES):
         entry = b.extract_element(table, b.extract_element(index, I64(lane)))

@@ -16,7 +16,7 @@ from ..kinds import Kind, choose
 from ..pool import run
 from ..processors import threads_of
 from ..sparse import hubs
-from . import entries, positions
+from . import entries
 
 #: Parts of a product per thread, least products per part, and most that one thread takes alone: about a millisecond.
 PARTS, LEAST, ALONE = 8, 1 << 14, 1 << 18
@@ -39,21 +39,21 @@ def _letter(indices: np.ndarray) -> str:
 def arranged(keys: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Counting sort of `count` keys: start of each key, and the stable order."""
     starts, order = np.zeros(count + 1, np.int64), np.empty(len(keys), np.int64)
-    machine_code(positions.arrange, None, f"{_letter(keys)}ll").call(keys, starts, order)
+    machine_code(entries.arrange, None, f"{_letter(keys)}ll").call(keys, starts, order)
     return starts, order
 
 
 def products_of(A: Any, B: Any, threads: int = 1) -> np.ndarray:
     """Products per row of A ⊗ B; allocates only the result."""
     found, lengths = np.empty(A.shape[0], np.int64), np.diff(B.starts)
-    call = machine_code(positions.count_products, None, f"l{_letter(A.indices)}llii").call
+    call = machine_code(entries.count_products, None, f"l{_letter(A.indices)}llii").call
     parts = cuts(A.starts, threads)
     run(lambda _, start, stop: call(A.starts, A.indices, lengths, found, start, stop), parts, threads)
     return found
 
 
 class _Table:
-    """Table of one row's columns, hashed or direct; `slots`, `factor` and `shift` as in `positions.count_entries`."""
+    """Table of one row's columns, hashed or direct; `slots`, `factor` and `shift` as in `entries.count_entries`."""
 
     def __init__(self, columns: int, longest: int, products: int) -> None:
         self.slots = 1 << max(4, (2 * min(longest, columns)).bit_length())
@@ -119,7 +119,7 @@ def multiply(
     if counted := total > NARROW * rows or not memory.fits(total * each):
         memory.require(workers * table.bytes(index, rows), where=where, hint=HINT)
         tables = [table.made(index, rows) for _ in range(workers)]
-        counting = machine_code(positions.count_entries, None, f"l{a}l{b}l{b}ii{_letter(tables[0][0])}{b}lii").call
+        counting = machine_code(entries.count_entries, None, f"l{a}l{b}l{b}ii{_letter(tables[0][0])}{b}lii").call
 
         def measure(worker: int, start: int, stop: int) -> None:
             counting(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from ctypes import addressof, c_char
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 from ....algebra.records import Semiring
 from ....host.compiling import Missing
 from ....host.signals import load
+from ....host.types import Array
 from ...contract import Backend
 from ..code import CALL, gain
 from ..energy import energy
@@ -20,7 +22,6 @@ from ..inventory import missing
 from ..kinds import Kind, raw, semiring_of
 from ..pool import piece, pieces, run
 from .code import code
-from .contiguous import product
 from .gemm import DEPTH
 from .pivot import SMALL
 
@@ -176,7 +177,7 @@ class CpuBackend(Backend):
     def prepared(self, m: int, n: int, k: int) -> Callable[..., None] | None:
         plan = _plan(self.kind, m, n, k, False, 1)
         once = k <= _slab(n) and len(plan.strips) + len(plan.shares) + len(plan.blocks) == 3
-        return product(self._code, self._mover, plan, _scratch, (m, n, k), self._size) if once else None
+        return _contiguous(self._code, self._mover, plan, _scratch, (m, n, k), self._size) if once else None
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
         self._product(C, A, B, fresh=False)
@@ -473,3 +474,25 @@ class CpuBackend(Backend):
             else:
                 run(multiply, plan.blocks, threads)
         return None
+
+
+def _contiguous(
+    code: Any, mover: Any, plan: Any, scratch: Any, sizes: tuple[int, int, int], itemsize: int
+) -> Callable[[Array, Array, Array], None]:
+    """C ← A ⊗ B of contiguous (m, k) and (k, n) in two calls, by a plan of one strip, share and block; no overlap."""
+    (m, n, k), pack, block = sizes, code.pack.call, code.block
+    row_a, row_b = k * itemsize, n * itemsize
+
+    def multiply(C: Array, A: Array, B: Array) -> None:
+        a, b, c = _address(A), _address(B), _address(C)
+        work = scratch.reserve(plan.workspace)
+        packed, padded = work + plan.shared, plan.padded
+        pack(mover, False, padded, 0, n, k, b, row_b, itemsize, packed)
+        block(False, packed, padded, 0, 0, m, n, k, a, row_a, itemsize, c, row_b, itemsize, True, work)
+
+    return multiply
+
+
+def _address(A: Array) -> int:
+    """Address of a nonempty contiguous matrix, a microsecond faster if it is writeable."""
+    return addressof(c_char.from_buffer(A)) if A.flags.writeable else int(A.__array_interface__["data"][0])

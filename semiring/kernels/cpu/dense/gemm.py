@@ -13,8 +13,7 @@ j.
 from __future__ import annotations
 
 from ....host.types import Function
-from ..annotations import Builder
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, instruction
 from ..intrinsics import (
     clear,
     itemsize,

@@ -6,6 +6,11 @@ With r[i] the greatest of A's row i and c[j] that of B's column j, over a slab o
 
 so exponentials are taken once per operand entry, not per pair. Below 2^−CUT they are flushed to 0. A sum not far above
 that, in a row or column that lost an entry, is recomputed from A and B, pair by pair.
+
+A* is log((exp A)*) over (+, ×) where that is exact. What underflows, of an exponential or of a product of two, is less
+than 2^e, the least normal number, and contributes at most n² 2^e h² to an entry of the closure, h being the greatest
+entry. So if all entries lie between n² 2^e h² / eps and h, each is as exact as sums and products of positive numbers
+are. Loops must not have weights near 1: 1 − eᵃ would lose digits that a has.
 """
 
 from __future__ import annotations
@@ -15,22 +20,21 @@ import threading
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba.core import cgutils
 
 from ....algebra import catalog
 from ....algebra.records import Semiring
 from ....host.compiling import Missing
 from ...contract import Backend, by_halves
-from ..annotations import Builder, Values
 from ..code import machine_code
-from ..instructions import Int, instruction
-from ..intrinsics import kernel
+from ..instructions import Builder, Flag, Int, Value, Values, instruction
+from ..intrinsics import itemsize, kernel, load, store_index
 from ..kinds import Kind, choose
 from ..logarithm import Functions
 from ..pool import pieces, run
-from ..vectors import I64, Vectors, across, emit, lanes_of, loop
+from ..vectors import I64, Vectors, across, emit, entries, lanes_of, loop
 from .backend import WORKSPACE, CpuBackend, _layout
-from .exponentials import any_lane, exponentials, logarithms
 
 #: Block of a product: rows, depth, columns.
 ROWS, DEPTH, COLUMNS = 256, 512, 1024
@@ -43,6 +47,17 @@ BATCH = 1 << 18
 #: By float width: exponentials below 2^−cut are 0; others are scaled by 2^scale, so that products of two, and sums of
 #: 2²⁴ of them, stay normal numbers.
 _CUT, _SCALE = {32: 100, 64: 900}, {32: 50, 64: 450}
+#: log₂ of the greatest closure entry, by float width in bits.
+_HIGH = {32: 10, 64: 200}
+#: Greatest logarithm of a loop's weight.
+_LOOP = -0.125
+
+
+def any_lane(builder: Builder, mask: Value) -> Value:
+    if not isinstance(mask.type, ir.VectorType):
+        return mask
+    bits = ir.IntType(mask.type.count)
+    return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), bits(0))
 
 
 def _scale(builder: Builder, kind: Kind, rows: bool, args: Values) -> None:
@@ -187,6 +202,59 @@ def finish(
     _unscale(
         kind, m, n, depth, s, s_row, r, r_lost, c, c_lost, a, a_row, a_col, b, b_row, out, out_row, fresh
     )  # fmt: skip
+
+
+@instruction
+def _exponentiate(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
+    for v, (here,) in entries(builder, kind, count, x):
+        f, entry = Functions(builder, v.type), v.load(here)
+        least, most = f.constant(f.form.smallest), f.constant(-f.form.smallest)
+        below, above = builder.fcmp_ordered("<", entry, least), builder.fcmp_ordered(">", entry, most)
+        power = f.exponential(builder.select(below, least, builder.select(above, most, entry)))
+        power = builder.select(above, f.constant(math.inf), power)
+        v.store(builder.select(below, f.constant(0.0), power), here)
+
+
+@instruction
+def _take_logarithms(builder: Builder, kind: Kind, count: Int, x: Int) -> None:
+    for v, (here,) in entries(builder, kind, count, x):
+        f = Functions(builder, v.type)
+        v.store(builder.fadd(*f.logarithm(v.load(here))), here)
+
+
+@instruction
+def _exact(builder: Builder, kind: Kind, n: Int, x: Int) -> Flag:
+    """Whether all n² entries lie within the bounds above."""
+    count, outside = builder.mul(n, n), cgutils.alloca_once_value(builder, ir.IntType(1)(0))
+    for v, (here,) in entries(builder, kind, count, x):
+        f, entry = Functions(builder, v.type), v.load(here)
+        high, element = _HIGH[f.form.bits], v.plain.element
+        least = element(math.ldexp(1.0, 2 * high + f.form.mantissa + 2 - f.form.bias))
+        low = v.splat(builder.fmul(builder.sitofp(count, element), least))
+        inside = builder.and_(
+            builder.fcmp_ordered(">=", entry, low), builder.fcmp_ordered("<=", entry, f.constant(2.0**high))
+        )
+        builder.store(builder.or_(any_lane(builder, builder.not_(inside)), builder.load(outside)), outside)
+    return builder.not_(builder.load(outside))
+
+
+@kernel
+def exponentials(kind: Kind, count: int, x: int) -> None:
+    """X ← eˣ, flushed to 0 below the normal numbers and to ∞ before overflow."""
+    _exponentiate(kind, count, x)
+
+
+@kernel
+def logarithms(kind: Kind, batch: int, n: int, x: int, a: int, a_batch: int, a_diagonal: int, failed: int) -> None:
+    """X ← log X of every matrix that is exactly (exp A)*; failed[i] ← 1 for the others."""
+    for i in range(batch):
+        here, exact = x + i * n * n * itemsize(kind), True
+        for k in range(n):
+            exact = exact and load(kind, a + i * a_batch + k * a_diagonal) <= _LOOP
+        exact = exact and _exact(kind, n, here)
+        if exact:
+            _take_logarithms(kind, n * n, here)
+        store_index(failed + 4 * i, 0 if exact else 1)
 
 
 class _Buffers(threading.local):

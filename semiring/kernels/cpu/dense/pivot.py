@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..annotations import Builder, Value
-from ..instructions import Entry, Int, instruction
+from ..instructions import Builder, Entry, Int, Value, instruction
 from ..intrinsics import (
     clear,
     itemsize,

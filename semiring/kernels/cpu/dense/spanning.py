@@ -13,8 +13,8 @@ from ....algebra.dtypes import one, zero
 from ....algebra.ranges import steps
 from ....algebra.records import Semiring
 from ....host.types import Scalar
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 from ..pool import run
 
 #: Vertices added, and rows written, per call, so that Ctrl-C is handled.

@@ -9,8 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ....host.types import Function
-from ..annotations import Builder, Value
-from ..instructions import Entry, Int, instruction
+from ..instructions import Builder, Entry, Int, Value, instruction
 from ..intrinsics import (
     itemsize,
     jump,

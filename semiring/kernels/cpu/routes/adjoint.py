@@ -21,9 +21,9 @@ from ....algebra.records import Semiring
 from ....host.errors import DivergenceError, DomainError
 from ....host.memory import require
 from ....host.types import Scalar
-from ..annotations import Array
 from ..code import compiled
 from ..csr.backend import arranged
+from ..instructions import Array
 from ..intrinsics import kernel, zero
 from ..kinds import Kind, choose
 from ..pool import run
@@ -284,8 +284,7 @@ class Adjoint:
 
     @property
     def along(self) -> np.ndarray:
-        along: np.ndarray = self._total[2][self._place]
-        return along
+        return self._total[2][self._place]
 
     def add(self, D: np.ndarray, sources: np.ndarray, demand: np.ndarray, *, evenly: bool = False) -> None:
         """Add the sums of these rows of D, with demand[r, j], or demand[0, j] for all rows, at vertex j.
@@ -386,13 +385,7 @@ class Adjoint:
         return self._workspaces[worker]
 
     def _call(
-        self,
-        worker: int,
-        D: np.ndarray,
-        sources: np.ndarray,
-        arguments: tuple[Any, ...],
-        begin: int,
-        end: int,
+        self, worker: int, D: np.ndarray, sources: np.ndarray, arguments: tuple[Any, ...], begin: int, end: int
     ) -> None:
         call, space, counted = self._code(), self._workspace(worker), arguments[-1] is not _NO_COUNTS
         step = max(1, CALL // (len(self.heads) + 16 * self.n))

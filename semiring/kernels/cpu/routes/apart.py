@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array
+from ..instructions import Array
 from .ranked import CALL, ENOUGH, NONE, PAUSED, Arcs, Ranked, _nearest, kernel
 
 #: What a search knows: how many arcs were tried, and where the path that was taken begins and ends.

@@ -16,9 +16,9 @@ from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring
 from ....host.types import Scalar
 from ...repair import Around, Found, Repair, Seen
-from ..annotations import Array
 from ..code import compiled
 from ..dense.backend import CpuBackend
+from ..instructions import Array
 from ..intrinsics import kernel, one, part, plus, row, times, zero
 from ..kinds import Kind, choose
 from .equality import better, tight
@@ -179,10 +179,9 @@ class Arc(Repair):
 
         `fit`: no sum of integers D[:,u], w, D[v] saturates; then the instructions of lengths serve either sign.
         """
-        found: int = self._code(gain, fit)(
+        return self._code(gain, fit)(
             self.D, *self.arc, np.empty(self.n + 1, np.int64), np.empty(self.n + 1, self.D.dtype)
         )
-        return found
 
     def affected(self, slack: float, floor: float) -> bool:
         """Whether entries may lead over the arc.

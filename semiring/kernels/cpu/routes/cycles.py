@@ -17,8 +17,8 @@ import numpy as np
 
 from ....algebra.dtypes import SCALARS
 from ....host.types import Scalar
-from ..annotations import Array
 from ..compile import inner, kernel
+from ..instructions import Array
 
 #: Entries per call, so that Ctrl-C is handled.
 _SLICE = 1 << 25

@@ -11,8 +11,7 @@ import numpy as np
 from llvmlite import ir
 
 from ....host.types import Scalar
-from ..annotations import Builder, Value
-from ..instructions import Entry, Flag, instruction
+from ..instructions import Builder, Entry, Flag, Value, instruction
 from ..intrinsics import part, zero
 from ..kinds import Kind, semiring_of
 from ..vectors import compare

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ....host.types import Scalar
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 from ..pool import calls, run
 
 #: Columns collected together; columns of a product searched together.

@@ -9,8 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from ....host.types import Scalar
-from ..annotations import Array, Builder
-from ..instructions import Entry, Flag, Int, instruction
+from ..instructions import Array, Builder, Entry, Flag, Int, instruction
 from ..intrinsics import kernel, one, zero
 from ..kinds import Kind
 from ..vectors import I32, I64, Vectors, compare, lanes_of, loop, opaque, splat

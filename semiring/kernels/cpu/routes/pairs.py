@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array
+from ..instructions import Array
 from ..intrinsics import itemsize, jump, kernel, load, short, times, write, zero
 from ..kinds import Kind
 from ..sparse.strips import STRIP

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....host.types import Scalar
-from ..annotations import Array
 from ..compile import kernel as own
+from ..instructions import Array
 from ..intrinsics import itemsize, kernel, load, one, part, short, times, zero
 from ..kinds import Kind
 from .equality import better, inexact, larger, limit, tight

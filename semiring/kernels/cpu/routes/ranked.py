@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....host.memory import require
-from ..annotations import Array
 from ..compile import kernel as counted
+from ..instructions import Array
 
 kernel = partial(counted, counted=False)
 inner = partial(kernel, called=False)

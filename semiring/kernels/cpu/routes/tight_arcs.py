@@ -19,8 +19,7 @@ import numpy as np
 from llvmlite import ir
 
 from ....host.types import Scalar
-from ..annotations import Array, Builder
-from ..instructions import Entry, Int, Word, instruction
+from ..instructions import Array, Builder, Entry, Int, Word, instruction
 from ..intrinsics import kernel, one, times, zero
 from ..kinds import Kind
 from ..vectors import I64, Vectors, compare, emit, multiply, splat, transposed

@@ -11,8 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from ....host.types import Scalar
-from ..annotations import Array, Builder, Value
-from ..instructions import Int, instruction
+from ..instructions import Array, Builder, Int, Value, instruction
 from ..intrinsics import itemsize, kernel, part, times, zero
 from ..kinds import Kind
 from ..sparse.strips import STRIP

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....host.errors import DomainError
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 from ..pool import calls, run
 
 

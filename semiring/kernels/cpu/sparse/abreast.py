@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..annotations import Builder, Value
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, Value, instruction
 from ..intrinsics import call, clear, copy, itemsize, kernel, load, part, row, star, store, times
 from ..kinds import Kind, imaged
 from ..vectors import I64, Vectors, loop

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 
 #: Counts below this multiply exactly.
 EXACT = 2.0**53

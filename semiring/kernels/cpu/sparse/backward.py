@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from ..annotations import Builder, Value
-from ..instructions import Int, instruction
+from ..instructions import Builder, Int, Value, instruction
 from ..intrinsics import itemsize, kernel, long, part, short, write
 from ..kinds import Kind
-from ..vectors import I32, I64, _declare, accumulate, across, loop, short_at, splat
+from ..vectors import I32, I64, accumulate, across, declared, loop, short_at, splat
 
 F64 = ir.DoubleType()
 #: Byte offsets of the second, third and fourth of four vectors.
@@ -83,7 +82,7 @@ class _Lanes:
 
     def added(self, where: Value, total: Value, x: Value, y: Value) -> Value:
         name = f"llvm.fmuladd.v{self.count}f64"
-        fused = self.builder.call(_declare(self.builder, name, self.numbers, [self.numbers] * 3), [x, y, total])
+        fused = self.builder.call(declared(self.builder, name, self.numbers, [self.numbers] * 3), [x, y, total])
         return self.builder.select(where, fused, total)
 
     def quotient(self, x: Value, y: Value) -> Value:
@@ -93,7 +92,7 @@ class _Lanes:
             return b.fdiv(x, y)
         half = ir.VectorType(F64, 8)
         name = "llvm.x86.avx512.rcp14.pd.512"
-        first = _declare(b, name, half, [half, half, ir.IntType(8)])
+        first = declared(b, name, half, [half, half, ir.IntType(8)])
         parts = []
         for k in range(0, self.count, 8):
             part = b.shuffle_vector(y, y, ir.Constant(ir.VectorType(I32, 8), list(range(k, k + 8))))
@@ -101,7 +100,7 @@ class _Lanes:
         r = parts[0]
         if len(parts) > 1:
             r = b.shuffle_vector(*parts, ir.Constant(ir.VectorType(I32, self.count), list(range(self.count))))
-        fused = _declare(b, f"llvm.fma.v{self.count}f64", self.numbers, [self.numbers] * 3)
+        fused = declared(b, f"llvm.fma.v{self.count}f64", self.numbers, [self.numbers] * 3)
         minus = b.fneg(y)
         for _ in range(2):
             r = b.call(fused, [r, b.call(fused, [minus, r, self.unit]), r])

@@ -11,15 +11,24 @@ Brandes' recursion for every step of elimination, climb and sweep. No cycle may 
 
 Here are those of elimination, in float64, in which lengths must be exact. F(i, j), for i or j in C, is the length of
 walks between the two through vertices eliminated before both.
+
+A best path from s to t is one from t to s reversed if weights are symmetric. Then each pair is swept only from the
+source eliminated first, whose sweep leaves out all columns before its own; the sum of both directions of an arc is its
+flow either way.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..annotations import Array
 from ..compile import kernel as own
+from ..instructions import Array
 from ..intrinsics import part
+
+if TYPE_CHECKING:
+    from ....sparse.structure import Arcs, Structure
 
 #: Counts from which reciprocals are no longer normal numbers.
 MANY = 2.0**1000
@@ -194,3 +203,30 @@ def below(parent: Array, size: Array, offset: Array) -> None:
     for s in range(len(parent) - 1, -1, -1):
         p = parent[s]
         offset[s] = offset[p] + size[p] if p >= 0 else 0
+
+
+def mutual(sources: np.ndarray, asked: np.ndarray, times: np.ndarray) -> bool:
+    """Whether all vertices are sources with symmetric demand times[k] · asked[t], s = sources[k]."""
+    n = len(asked)
+    if not n or len(sources) != n:
+        return False
+    ascending = bool((sources[1:] > sources[:-1]).all())  # then a permutation
+    if not ascending and np.bincount(sources, minlength=n).max() > 1:
+        return False
+    return bool((asked[sources] * times[0] == asked[sources[0]] * times).all())
+
+
+def unreached(S: Structure, arcs: Arcs) -> np.ndarray:
+    """int32 (n,): number of vertices that do not reach each column, if all arcs are bidirectional."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    of = np.repeat(np.arange(len(S)), np.diff(arcs.begin))
+    wide, ends = np.diff(S.first)[of], []
+    for place in (arcs.row, arcs.col):
+        column, below = S.first[of] + place, place >= wide  # a front has its own columns, then its rows
+        column[below] = S.rows[S.begin[of[below]] + (place - wide)[below]]
+        ends.append(column)
+    A = coo_array((np.ones(len(of), bool), tuple(ends)), shape=(S.n, S.n))
+    _, label = connected_components(A, directed=False)
+    return (S.n - np.bincount(label)[label]).astype(np.int32)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..annotations import Array
 from ..compile import inner, kernel
+from ..instructions import Array
 
 #: Record of a vertex, half a cache line. `start`, `length`: its list, of `elements` elements, then neighbours, for a
 #: variable; of variables for an element. `weight`: vertices of a supervariable; 0 once eliminated or absorbed; < 0 in

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 
 #: Record of a vertex: its distance, its place in the heap or −1, and the source that it is reached from.
 NODE = np.dtype([("distance", np.float64), ("place", np.int32), ("source", np.int32)])

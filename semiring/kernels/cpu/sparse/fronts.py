@@ -15,9 +15,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..annotations import Array, Builder
 from ..features import vector_bytes
-from ..instructions import Int, instruction
+from ..instructions import Array, Builder, Int, instruction
 from ..intrinsics import itemsize, jump, kernel, load, one, part, plus, short, store, zero
 from ..kinds import Kind
 from ..vectors import I64, Vectors, emit, entries, expanded, loop, short_at
@@ -127,10 +126,7 @@ def gather(
     pitch = pitch_of(m, lanes)
     wide = pitch * size
     jump(steps[FILL], (m * pitch, front, -1))
-    jump(
-        steps[PLACE],
-        (arcs[s], arcs[s + 1], arc_row.ctypes.data, arc_col.ctypes.data, weights, front, wide),
-    )
+    jump(steps[PLACE], (arcs[s], arcs[s + 1], arc_row.ctypes.data, arc_col.ctypes.data, weights, front, wide))
     c = child[s]
     while c >= 0:
         low = begin[c]
@@ -176,10 +172,8 @@ def eliminate(
         wide = pitch * size
         below, above = lower + panel[s] * size, upper + panel[s] * size
         if w == 1 and is_leaf(s, child, sibling, where, arcs, arc_row, arc_col):
-            jump(
-                steps[LEAF],
-                (m, arcs[s], arcs[s + 1], arc_row.ctypes.data, arc_col.ctypes.data, weights, below, above),
-            )
+            ends = arc_row.ctypes.data, arc_col.ctypes.data
+            jump(steps[LEAF], (m, arcs[s], arcs[s + 1], ends[0], ends[1], weights, below, above))
             where[s] = 0
             continue
         gather(
@@ -213,10 +207,7 @@ def renew(
         )  # fmt: skip
         close(steps, w, w + r, pitch, front, work)
         to = panel[s] * size
-        jump(
-            steps[APART],
-            (lanes > 1, w, w + r, front, pitch * size, lower + to, upper + to, fresh.ctypes.data),
-        )
+        jump(steps[APART], (lanes > 1, w, w + r, front, pitch * size, lower + to, upper + to, fresh.ctypes.data))
         changed = False
         old, words = slot[s], slot[s + 1] - slot[s] if where[s] != 0 else 0
         for k in range(words):

@@ -47,5 +47,4 @@ def delays(tails: np.ndarray, heads: np.ndarray, lengths: np.ndarray, n: int) ->
 
 def later(W: np.ndarray, rate: float) -> np.ndarray:
     logarithms = np.log(W.astype(np.float64))
-    found: np.ndarray = (logarithms - logarithms.min()) / rate
-    return found
+    return (logarithms - logarithms.min()) / rate

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ..annotations import Array, Builder, Value
-from ..instructions import Entry, Flag, Int, instruction
+from ..instructions import Array, Builder, Entry, Flag, Int, Value, instruction
 from ..intrinsics import copy, itemsize, jump, kernel, load, long, part, plus, prefetch, store, zero
 from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, accumulate, across, short_at, splat
@@ -307,12 +306,8 @@ def common_path(u: int, v: int, places: int, base: int) -> int:
     Vishkin 1988). A row of `places` holds a vertex' label offset, its number, the bits of the numbers above, and the
     columns on its path; `base` the columns above the topmost node of each number.
     """
-    x, y, left, right = (
-        long(places, 4 * u + 1),
-        long(places, 4 * v + 1),
-        long(places, 4 * u + 3),
-        long(places, 4 * v + 3),
-    )
+    x, y = long(places, 4 * u + 1), long(places, 4 * v + 1)
+    left, right = long(places, 4 * u + 3), long(places, 4 * v + 3)
     most = min(left, right)
     if x == y:
         return most

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..annotations import Array
 from ..compile import inner, kernel
+from ..instructions import Array
 
 
 @kernel

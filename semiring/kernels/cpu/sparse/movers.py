@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..annotations import Array, Builder
-from ..instructions import Flag, Int, instruction
+from ..instructions import Array, Builder, Flag, Int, instruction
 from ..intrinsics import copy_vectors, itemsize, kernel, load, move, store
 from ..kinds import Kind
 from ..vectors import I64, Vectors, loop, stream, transposed

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 
 #: Record of a vertex: start and number of its neighbours, and its turn. Its capacity ends at the next vertex' start.
 VERTEX = np.dtype([("start", np.uint64), ("degree", np.uint32), ("turn", np.uint32)])

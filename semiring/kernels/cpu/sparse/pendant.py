@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 
 
 @kernel

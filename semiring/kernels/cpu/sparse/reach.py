@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array
 from ..compile import inner, kernel
+from ..instructions import Array
 
 #: Label of a vertex u, which reaches all of `first` … u, none below `low`. `height`, `depth`: arcs of a longest walk to
 #: a sink, and from a source. Bloom filters of what u reaches (`below`) and what reaches u (`above`); bits of the

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 
 INNER, ROOT, TOP = 0, 1, 2
 

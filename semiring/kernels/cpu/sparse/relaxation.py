@@ -22,8 +22,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ..annotations import Array, Builder, Value
-from ..instructions import Int, instruction
+from ..instructions import Array, Builder, Int, Value, instruction
 from ..intrinsics import itemsize, kernel, one, store
 from ..kinds import Kind, without_value
 from ..vectors import I32, I64, Vectors, compare

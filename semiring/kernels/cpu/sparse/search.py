@@ -15,8 +15,7 @@ from __future__ import annotations
 from llvmlite import ir
 from numba.core import types
 
-from ..annotations import Array, Builder, Value
-from ..instructions import Flag, Int, instruction
+from ..instructions import Array, Builder, Flag, Int, Value, instruction
 from ..intrinsics import kernel
 from ..kinds import without_value
 from ..vectors import I32, I64, opaque, short_at

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..annotations import Builder, Value
 from ..features import vector_bytes
-from ..instructions import Entry, Flag, Int, instruction
+from ..instructions import Builder, Entry, Flag, Int, Value, instruction
 from ..intrinsics import clear, itemsize, kernel, load, one, plus, store
 from ..kinds import Kind, imaged
 from ..vectors import I32, I64, Vectors, accumulate, emit, loop, short_at, stream

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..annotations import Array
 from ..compile import kernel as own
+from ..instructions import Array
 from ..intrinsics import jump, kernel, part
 from .strips import STRIP
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 from ..intrinsics import prefetch
 
 # Hot indices are unsigned: numba tests signed ones for negative values.

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ..annotations import Array
 from ..compile import inner, kernel
+from ..instructions import Array
 
 #: Multiplier of Fibonacci hashing, 2⁶⁴ / φ (Knuth, volume 3, section 6.4).
 FACTOR = np.uint64(0x9E3779B97F4A7C15)

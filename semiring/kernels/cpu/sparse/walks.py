@@ -5,8 +5,8 @@ See semiring/kernels/cuda/sparse/flows.cu. Entries (k, c) of F are numbered as i
 
 from __future__ import annotations
 
-from ..annotations import Array
 from ..compile import kernel
+from ..instructions import Array
 from .regions import TOP
 
 

@@ -14,10 +14,9 @@ from ....algebra.catalog import lor_land
 from ....dense.bits import BitMatrix
 from ....host.errors import DTypeError, ShapeError
 from ....host.types import Array
-from ...contract import Backend, ConcurrentQueue, Stopwatch
-from .. import cards, compile, gpu, transfer
+from .. import cards, compile, gpu
+from ..dense.backend import DeviceBackend
 from ..library import cupy
-from ..routes import predecessors as routes
 from . import words
 from .product import Bits
 
@@ -25,7 +24,7 @@ from .product import Bits
 PIVOT = 256
 
 
-class CudaBitBackend(words.Products, Backend):
+class CudaBitBackend(words.Products, DeviceBackend):
     """The verbs of `semiring.kernels.backend.Backend` over `lor_land`, on `BitMatrix` views of CuPy words.
 
     Work goes to the caller's current device and stream, without waiting.
@@ -51,12 +50,10 @@ class CudaBitBackend(words.Products, Backend):
            [False,  True]])
     """
 
-    device = "cuda"
     semiring = lor_land
     dtype = np.dtype(bool)
     #: 16-byte rows, as the copy engine and ldmatrix require.
     grain = 128
-    looks_ahead = True
     knows_workspaces = True
 
     def __init__(self, instructions: str | None = None) -> None:
@@ -126,9 +123,6 @@ class CudaBitBackend(words.Products, Backend):
                 R = Bits(workspace, PIVOT // 64, n, size)
                 self._multiply(d, d.cut_columns(p, p + size), R, accumulate=True)
 
-    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
-        routes.predecessors(self.semiring, P, A, D, mirrored)
-
     def step(self, A: BitMatrix, k: int) -> None:
         """A ← A ∨ A[:,k] ∧ A[k,:], setting bit (k, k), so that n steps give the reflexive A*."""
         (a, _, _), n = _fitting("step", A, A, A), len(A)
@@ -144,18 +138,8 @@ class CudaBitBackend(words.Products, Backend):
     def copy(self, B: BitMatrix, A: BitMatrix) -> None:
         B.words[...] = A.words
 
-    def diagonal(self, A: BitMatrix) -> np.ndarray:
-        found: np.ndarray = A.diagonal().get()
-        return found
-
     def set_diagonal(self, A: BitMatrix, value: Any) -> None:
         A.set_diagonal(value)
-
-    def stopwatch(self) -> Stopwatch:
-        return gpu.EventStopwatch()
-
-    def energy(self) -> float | None:
-        return gpu.energy()
 
     def empty(self, shape: tuple[int, ...]) -> BitMatrix:
         """A new matrix of zeros: the tails of words must be zero."""
@@ -163,9 +147,6 @@ class CudaBitBackend(words.Products, Backend):
 
     def flat(self, panel: BitMatrix) -> Any:
         return panel.words.reshape(-1) if panel.words.base is None else panel.words.base.reshape(-1)
-
-    def concurrent_queue(self) -> ConcurrentQueue:
-        return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> BitMatrix:
         if not isinstance(array, BitMatrix):
@@ -178,9 +159,6 @@ class CudaBitBackend(words.Products, Backend):
 
     def download(self, matrix: BitMatrix, out: Array = None) -> Any:
         return words.unpack(matrix, np.empty(matrix.shape, bool) if out is None else out)
-
-    def synchronize(self) -> None:
-        transfer.synchronize()
 
     def workspace(self, n: int) -> int:
         if n <= self.pivot:

@@ -8,13 +8,7 @@ using Word = unsigned long long;
 using Half = unsigned;
 
 // C[word] ← bits, or C[word] ← C[word] ∨ bits, asynchronously.
-__device__ inline void put(Half* C, Half bits, int accumulate) {
-    if (!accumulate)
-        *C = bits;
-    else if (bits)
-        atomicOr(C, bits);
-}
-__device__ inline void put(Word* C, Word bits, int accumulate) {
+template <class W> __device__ inline void put(W* C, W bits, int accumulate) {
     if (!accumulate)
         *C = bits;
     else if (bits)

@@ -51,8 +51,7 @@ class LevelsOnGpu(Levels):
         return text.functions(self._form)
 
     def _some(self) -> np.ndarray:
-        some: np.ndarray = self.A[0, 1 : 1 + FIRST].get()
-        return some
+        return self.A[0, 1 : 1 + FIRST].get()
 
     def _look(self, unit: Any) -> float:
         self._first = words.zeros((self.n, self.n))
@@ -73,8 +72,7 @@ class LevelsOnGpu(Levels):
         sizes = np.float64(size), np.float64(1 / size if size else 0), np.int32(most), self.absent
         arguments = *self._matrix, np.int32(X.words), X.address, X.ld, seen.data.ptr, self.dtype.type(length), *sizes
         self.kernels["pack_arcs"]((self.n,), (THREADS,), arguments)
-        found: list[int] = seen.get().tolist()
-        return found
+        return seen.get().tolist()
 
     def _units(self, keys: np.ndarray, unit: Any) -> np.ndarray:
         lengths = keys.view(self._form.weights)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....algebra import dtypes
+from ....algebra.catalog import max_min, plus_times
 from ....algebra.ranges import steps
 from ....host import memory
 from ....host.errors import DivergenceError, DTypeError, ShapeError, star_without_value
@@ -19,19 +20,47 @@ from ...contract import Backend, ConcurrentQueue, Stopwatch, by_halves
 from .. import algebra, gpu, transfer
 from ..library import cupy
 from ..routes import predecessors as routes
-from . import exponentials, matrix, mirror, panels, sums, tiles
+from . import matrix, mirror, panels, sums, sums_text, tiles
 from .batch import Batch
-from .launches import Launches
+from .launches import Launches, others
 from .matrix import Matrix
 
 #: Pivot block size of pivot.cu.
 PIVOT = 64
 #: Rows or columns per copy of an operand in place.
 COPIED = 4096
+#: Flags set by exponentials.cu.
+INEXACT, ZEROS = 1, 2
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+
+class DeviceBackend(Backend):
+    """The part of a backend on the current device that is the same for numbers and for packed bits."""
+
+    device = "cuda"
+    looks_ahead = True
+
+    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
+        routes.predecessors(self.semiring, P, A, D, mirrored)
+
+    def diagonal(self, A: Array) -> np.ndarray:
+        return A.diagonal().get()
+
+    def stopwatch(self) -> Stopwatch:
+        return gpu.EventStopwatch()
+
+    def energy(self) -> float | None:
+        return gpu.energy()
+
+    def concurrent_queue(self) -> ConcurrentQueue:
+        return gpu.ConcurrentStream()
+
+    def synchronize(self) -> None:
+        transfer.synchronize()
 
 
 @dataclass(eq=False)
-class CudaBackend(Launches, Backend):
+class CudaBackend(Launches, DeviceBackend):
     """The verbs of `semiring.kernels.backend.Backend` on CuPy matrices, on the caller's current device and stream.
 
     Matrices may be any slices with contiguous rows. Other operands (a transposed view, say) are copied first, other
@@ -199,7 +228,7 @@ class CudaBackend(Launches, Backend):
             return
         if self.sums and self.sums.logarithms and len(D) > PIVOT and not gpu.capturing():
             exact: list[bool] = []
-            self._output(D, lambda d: exact.append(exponentials.close(self, d)))
+            self._output(D, lambda d: exact.append(close_by_exponentials(self, d)))
             if exact[0]:
                 return
             if len(D) > sums.PAIRWISE:
@@ -251,9 +280,6 @@ class CudaBackend(Launches, Backend):
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
         self._output(A, lambda a: self.step_on(a, k))
 
-    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
-        routes.predecessors(self.semiring, P, A, D, mirrored)
-
     def aligned(self, A: Array) -> Any:
         """A, or, if products gain and memory suffices, a copy with 16-byte aligned rows."""
         (m, n), size = A.shape, self.dtype.itemsize
@@ -279,19 +305,9 @@ class CudaBackend(Launches, Backend):
     def copy(self, B: Array, A: Array) -> None:
         B[...] = A
 
-    def diagonal(self, A: Array) -> np.ndarray:
-        found: np.ndarray = A.diagonal().get()
-        return found
-
     def set_diagonal(self, A: Array, value: Any) -> None:
         k = cupy.arange(len(A))
         A[k, k] = cupy.asarray(value, self.dtype)
-
-    def stopwatch(self) -> Stopwatch:
-        return gpu.EventStopwatch()
-
-    def energy(self) -> float | None:
-        return gpu.energy()
 
     def resources(self, verb: str, n: int) -> str:
         """Multiprocessor resources of the kernel of a step on n × n, or of a product, as the compiler reports."""
@@ -313,9 +329,6 @@ class CudaBackend(Launches, Backend):
 
     def flat(self, panel: Array) -> Any:
         return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
-
-    def concurrent_queue(self) -> ConcurrentQueue:
-        return gpu.ConcurrentStream()
 
     def upload(self, array: Array, *, copy: bool = True) -> Any:
         if isinstance(array, cupy.ndarray):
@@ -368,9 +381,9 @@ class CudaBackend(Launches, Backend):
         first = -(-n // 2)
         copied = self.sums.workspace(first, first, first) if self.sums else 0
         copied += min(first, COPIED) * first * self.dtype.itemsize if copied else 0
-        closing = self._geometry(half).workspace(half)
+        closing = self.kernels.geometry(half).workspace(half)
         if self.sums and self.sums.logarithms:
-            closing = max(closing, exponentials.workspace(half))
+            closing = max(closing, exponentials_workspace(half))
         return max(most * self.dtype.itemsize, copied, closing)
 
     # Matrices
@@ -430,3 +443,36 @@ def _put(to: Any, source: Any) -> None:
         gpu.copy(to.data.ptr, source.data.ptr, source.nbytes)
     else:
         to[...] = source
+
+
+def exponentials_workspace(n: int) -> int:
+    return 12 * n * n + others(plus_times, _DOUBLE).kernels.geometry(n).workspace(n)
+
+
+def close_by_exponentials(ops: Launches, A: Matrix) -> bool:
+    """A ← A* over (log-sum-exp, +) by exponentials over (+, ×) in float64, in one launch; returns whether exact.
+
+    A is unchanged if not. Zeros of X* are verified by the closure of arcs. Waits for the device.
+    """
+    n, kernels = A.rows, ops.kernels
+    text, blocks = partial(sums_text.exponentials, ops.dtype), min(n, 4 * kernels.multiprocessors)
+
+    def launch(entry: str, grid: int, *arguments: Any) -> None:
+        kernels.function(entry, text, "exponentials.cu")((grid,), (256,), arguments)
+
+    found, memory = gpu.memory(4, zeros=4), gpu.memory(8 * n * n)
+    X, rows = Matrix(memory.ptr, n, n, n), np.int32(n)
+    launch("enter", n, A.address, A.ld, X.address, rows, found.ptr)
+    others(plus_times, _DOUBLE).close_in_one_launch(X)
+    launch("judge", blocks, X.address, n * n, found.ptr)
+    seen = gpu.number(found.ptr)
+    if seen == ZEROS:
+        arcs = gpu.memory(4 * n * n)
+        launch("arcs", n, A.address, A.ld, arcs.ptr, rows)
+        others(max_min, _SINGLE).close_in_one_launch(Matrix(arcs.ptr, n, n, n))
+        launch("compare", n, X.address, arcs.ptr, rows, found.ptr)
+        seen = gpu.number(found.ptr)
+    if seen & INEXACT:
+        return False
+    launch("leave", n, A.address, A.ld, X.address, rows)
+    return True

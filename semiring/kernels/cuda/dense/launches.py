@@ -98,13 +98,6 @@ class Launches:
     def multiprocessors(self) -> int:
         return self.kernels.multiprocessors
 
-    @property
-    def geometries(self) -> tuple[cooperative.Geometry, ...]:
-        return self.kernels.geometries
-
-    def _geometry(self, n: int) -> cooperative.Geometry:
-        return self.kernels.geometry(n)
-
     # Products
 
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
@@ -177,7 +170,7 @@ class Launches:
     def close_in_one_launch(self, A: Matrix) -> None:
         """A ← A* in one cooperative launch: two grid barriers per pivot block of 64."""
         n = A.rows
-        geometry = self._geometry(n)
+        geometry = self.kernels.geometry(n)
         function = self.kernels.closing(geometry)
         grid = min(geometry.useful(n), self.multiprocessors)
         size = geometry.workspace(n)
@@ -227,7 +220,7 @@ class Launches:
 
 def check_apart(tile: tiles.Tile, A: Matrix, B: Matrix, itemsize: int) -> None:
     """Raise ShapeError if offsets within a tile exceed 32 bits."""
-    if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * itemsize >= 1 << 32:
+    if tile.exceeded(A, B, itemsize):
         raise ShapeError(
             f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * itemsize):,} elements "
             f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."

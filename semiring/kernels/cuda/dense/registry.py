@@ -19,11 +19,6 @@ from .cooperative import Geometry
 from .tiles import Tile
 
 
-@lru_cache(maxsize=256)
-def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, tile: str, per_thread: int, device: int) -> Kernels:
-    return Kernels(semiring, dtype, nonnegative, tile, per_thread, device)
-
-
 class Launch(NamedTuple):
     """A product launch: kernel, grid x, block, shared memory in bytes, arguments.
 
@@ -208,7 +203,7 @@ class Kernels:
     def count_stars_of(self, module: Any) -> None:
         if algebra.counts_stars(self.semiring, self.dtype):
             # Equal texts share a module, whose count may predate these kernels.
-            address = compile.counter(module, algebra.COUNTER)
+            address = int(module.get_global_var(algebra.COUNTER))
             self._counters.setdefault(address, gpu.number(address))
 
     def stars_without_value(self) -> int:
@@ -230,3 +225,7 @@ class Kernels:
             compile.allow_shared(found, shared)
             self._functions[key] = found
         return found
+
+
+#: `Kernels`, shared by equal arguments.
+kernels = lru_cache(maxsize=256)(Kernels)

@@ -77,7 +77,7 @@ class Sums:
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, batch: Batch = ALONE) -> bool:
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B; False if left to `gemm.cuh`. C must not overlap A or B."""
         m, k, n = C.rows, A.columns, C.columns
-        if not self.logarithms and (batch.matrices > 1 or _far_apart(self.kernels.tile_table[0], A, B, 4)):
+        if not self.logarithms and (batch.matrices > 1 or self.kernels.tile_table[0].exceeded(A, B, 4)):
             return False
         if not self.fast(m, k, n, batch.matrices):
             if self.logarithms:
@@ -275,8 +275,3 @@ def of(kernels: Kernels, plus_times: Callable[..., None]) -> Sums | None:
     if logarithms is None or kernels.tile != "tuned" or not SCALARS[kernels.dtype].floating:
         return None
     return Sums(kernels, logarithms, plus_times) if logarithms or kernels.dtype.itemsize == 4 else None
-
-
-def _far_apart(tile: Tile, A: Matrix, B: Matrix, size: int) -> bool:
-    """Whether rows are too far apart for gemm.cuh, which then raises."""
-    return max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32

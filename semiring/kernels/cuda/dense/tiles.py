@@ -10,6 +10,7 @@ import numpy as np
 from ....algebra.dtypes import SCALARS
 from ....algebra.records import Semiring, Variant
 from .. import cards
+from .matrix import Matrix
 
 #: Cost of a tile's prologue and epilogue, also per split-K part, in steps of k; shortest part.
 SETTLING, SHORTEST = 50, 256
@@ -67,6 +68,10 @@ class Tile:
         flags = {"aligned": aligned, "b_first": self.b_first, "split_k": way == "split-K", "batched": way == "batched"}
         switches = ", ".join(f"{flag} = {str(value).lower()}" for flag, value in flags.items())
         return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {switches};\n}};\n"
+
+    def exceeded(self, A: Matrix, B: Matrix, itemsize: int) -> bool:
+        """Whether offsets within a tile of operands exceed 32 bits."""
+        return max(self.bm * A.ld, self.bk * B.ld, B.columns) * itemsize >= 1 << 32
 
     def covers(self, m: int, n: int) -> int:
         return -(-m // self.bm) * -(-n // self.bn)

@@ -283,8 +283,7 @@ class Adjoint:
     def _reached(self, D: np.ndarray, sources: np.ndarray) -> np.ndarray:
         reached = dtypes.zero(self.semiring, self.dtype) != D
         reached[np.arange(len(D)), sources] = False
-        counted: np.ndarray = reached.sum(axis=0)
-        return counted
+        return reached.sum(axis=0)
 
     @staticmethod
     def _rows(D: Array) -> Any:

@@ -57,13 +57,7 @@ class OnDevice:
     MemoryNeeded if the panels do not fit on the device.
     """
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        weights: np.ndarray,
-        semiring: Semiring,
-        nonnegative: bool,
-    ) -> None:
+    def __init__(self, analysis: Analysis, weights: np.ndarray, semiring: Semiring, nonnegative: bool) -> None:
         self.number = gpu.current()
         self._kernels: dict[bool, Sweeps] = {}
         structure, cost, trees = analysis.structure, analysis.cost, analysis.on_devices
@@ -89,8 +83,7 @@ class OnDevice:
     @on_device
     def diagonal(self) -> np.ndarray:
         """The diagonal of each D, by column, on the host."""
-        found: np.ndarray = self.lower.reshape(-1)[self.fronts.diagonal].get()
-        return found
+        return self.lower.reshape(-1)[self.fronts.diagonal].get()
 
     @on_device
     def flows(self, analysis: Analysis, arcs: Arcs, lengths: np.ndarray, slack: float) -> Any:

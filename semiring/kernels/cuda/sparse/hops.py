@@ -69,18 +69,8 @@ class Searches:
             if stop >> len(planes):
                 planes = cupy.concatenate((planes, cupy.zeros(planes.shape, np.uint64)))
             for level in range(done + 1, stop + 1):
-                arguments: tuple[Any, ...] = (
-                    self.start,
-                    self.tails,
-                    F,
-                    following,
-                    S,
-                    planes,
-                    *sizes,
-                    np.int32(level),
-                    last,
-                )
-                found["search_level"]((-(-n * words // 256),), (256,), arguments)
+                tables = self.start, self.tails, F, following, S, planes
+                found["search_level"]((-(-n * words // 256),), (256,), (*tables, *sizes, np.int32(level), last))
                 F, following = following, F
             done, group = stop, min(2 * group, 64)
             if int(last.get()[0]) < done:  # no vertex was reached

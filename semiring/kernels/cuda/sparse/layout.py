@@ -254,5 +254,4 @@ class Layout:
             fronts["arcs"], fronts["stop"] = arcs.begin[:-1], arcs.begin[1:]
             on_device = tuple(cupy.asarray(x) for x in (fronts.view(np.uint8), arcs.row, arcs.col))
             self._placed = arcs, on_device
-        found: tuple[Any, Any, Any] = self._placed[1]
-        return found
+        return self._placed[1]

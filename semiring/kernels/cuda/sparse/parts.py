@@ -149,5 +149,4 @@ class Parts:
     def row_in(self, parts: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Row numbers of columns within parts, own or border."""
         there = np.searchsorted(self._key, parts * (self.S.n + 1) + columns) - self.starts[parts]
-        found: np.ndarray = np.where(self._part_of[columns] == parts, self.counts[parts] + self._rank[columns], there)
-        return found
+        return np.where(self._part_of[columns] == parts, self.counts[parts] + self._rank[columns], there)

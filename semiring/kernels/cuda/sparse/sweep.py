@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -203,13 +202,8 @@ class Tree:
         even_rows(S.begin, S.rows, S.slot, local, S.permutation, begin, slots, places, rows)
         # plus the end of the last one
         ends = {"panel": self.panel, "first": S.first, "begin": begin}
-        others = {
-            "width": (w, 0),
-            "rows": (r, 0),
-            "base": (S.base, 0),
-            "own": (own, -1),
-            "kind": (kind + 4 * ahead, TOP),
-        }
+        others = {"width": (w, 0), "rows": (r, 0), "base": (S.base, 0), "own": (own, -1)}
+        others["kind"] = kind + 4 * ahead, TOP
         self.nodes = cupy.asarray(nodes(**ends, **{name: np.append(*x) for name, x in others.items()}).view(np.int32))
         self.regions = cupy.asarray(np.stack((low[:found], high[:found]), axis=1))
         self.slots, self.local, self.rows = (cupy.asarray(x) for x in (slots, places, rows))
@@ -248,7 +242,7 @@ class Tree:
         strips = panel[int(self.panel[s]) : int(self.panel[s + 1])].reshape(-1, w, 4)
         return cupy.ascontiguousarray(strips.transpose(1, 0, 2).reshape(w, -1)[:, :w])
 
-    def below_root(self) -> Iterator[tuple[int, int, np.ndarray]]:
+    def below_root(self) -> list[tuple[int, int, np.ndarray]]:
         """Runs of the root's children: first and last column below them, and the root's columns that they meet."""
         S = self.S
         s = int(self.levels[0][0][0])
@@ -263,14 +257,13 @@ class Tree:
             while runs:
                 start, stop, before = runs[-1]
                 both = np.union1d(before, met)
-                if (high - start) * len(both) > (stop - start) * len(before) + (high - low) * len(met) + ALONE * len(
-                    both
-                ):
+                apart = (stop - start) * len(before) + (high - low) * len(met)
+                if (high - start) * len(both) > apart + ALONE * len(both):
                     break
                 low, met = start, both
                 runs.pop()
             runs.append((low, high, met))
-        yield from runs
+        return runs
 
     @property
     def top_columns(self) -> int:
@@ -300,7 +293,6 @@ class Tree:
     @cached_property
     def every_level(self) -> list[Any]:
         """Supernodes of each tree level, parents first, on the device."""
-
         by = np.argsort(self.depth, kind="stable")
         return _pieces(by, self.depth[by])[1]
 
@@ -326,15 +318,12 @@ class Sweeps:
         self._kind = semiring, dtype, nonnegative, tree.shape, mirrored
         self.kernels = text.functions(*self._kind)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
-        self._root = tree.dense_root(up) if mirrored else None  # D is the left operand of ⊗, as in products
-        self._parts = (
-            []
-            if self._root is None
-            else [
-                (low, high, cupy.asarray(met), cupy.ascontiguousarray(self._root[:, cupy.asarray(met)]))
-                for low, high, met in tree.below_root()
-            ]
-        )
+        root: Any = tree.dense_root(up) if mirrored else None  # D is the left operand of ⊗, as in products
+        self._root = root
+        self._parts: list[tuple[int, int, Any, Any]] = []
+        for low, high, met in tree.below_root() if root is not None else ():
+            columns = cupy.asarray(met)
+            self._parts.append((low, high, columns, cupy.ascontiguousarray(root[:, columns])))
         top = int(tree.levels[0][0][0]) if tree.levels else 0
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 

@@ -58,8 +58,7 @@ class Listed:
         grid = -(-self.n // THREADS), len(self.rows)
         arguments = (*self.matrix, self.rows, *self.lists, counts, self.absent)
         self.kernels["count_left"](grid, (THREADS,), arguments)
-        found: np.ndarray = counts.get()
-        return found
+        return counts.get()
 
     def thinned(self) -> Thinned | None:
         """Searches through the listed arcs; None if there are none, if lists overflow, or if integers are too small."""
