@@ -86,7 +86,7 @@ def numbers() -> None:
     import cupy as cp
 
     from apsp.road import schedules
-    from semiring.kernels.cuda.dense import panels, registry
+    from semiring.kernels.cuda.dense import panels
 
     for ops in bound():
         for m, k, n in SHAPES:
@@ -101,12 +101,11 @@ def numbers() -> None:
             for name in ("recursive", "iterative") if size < 100 else ("recursive",):
                 D = entries(ops, (size, size))
                 schedules.get(name)(D, ops, block=ops.pivot)
-        choose = registry.Kernels.geometry
         for geometry in ops.kernels.geometries:
-            registry.Kernels.geometry = lambda self, n, geometry=geometry: geometry
+            ops.kernels.__dict__["geometry"] = lambda n, geometry=geometry: geometry
             for size in (70, 331):
                 ops.closure(entries(ops, (size, size)))
-        registry.Kernels.geometry = choose
+        del ops.kernels.__dict__["geometry"]
         D, R, C = entries(ops, (70, 70)), entries(ops, (70, 131)), entries(ops, (131, 70))
         whole, panels.sizes = panels.sizes, lambda *panel: (64, 2)
         ops.left_mul(D, R)

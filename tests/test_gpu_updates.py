@@ -38,6 +38,21 @@ def test_changed_entries(cp, name, dtype, overwrite):
         A = changed
 
 
+def test_two_matrices_in_one_memory(cp):
+    """Halves of one buffer are two, whose addresses alternate; one for both is refused before anything is written."""
+    A = np.random.default_rng(0).integers(1, 100, (70, 70)).astype("int32")
+    A[0, 1] = 1
+    D, changed = apsp.closure(A, null_value=None), A.copy()
+    changed[0, 1] = 90
+    both = cp.asarray(np.hstack((D, A)))
+    apsp.update(both[:, :70], both[:, 70:], {(0, 1): 90}, overwrite=True)
+    np.testing.assert_array_equal(both.get(), np.hstack((apsp.closure(changed, null_value=None), changed)))
+    one = cp.asarray(D)
+    with pytest.raises(ValueError, match="must not share memory"):
+        apsp.update(one, one[:], {(0, 1): 90}, overwrite=True)
+    np.testing.assert_array_equal(one.get(), D)
+
+
 def test_results_of_matrices(cp):
     A = np.random.default_rng(0).integers(1, 100, (90, 90)).astype("float32")
     r = apsp.shortest_paths(cp.asarray(A))

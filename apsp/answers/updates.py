@@ -14,8 +14,8 @@ from semiring.algebra.dtypes import SCALARS, of
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import survey
 from semiring.dense.changes import Step, around, follow, put
-from semiring.host.arrays import take_in
-from semiring.host.devices import module, on_device
+from semiring.host.arrays import share_memory, take_in
+from semiring.host.devices import on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.memory import fits, require
 from semiring.host.signals import undisturbed
@@ -139,7 +139,7 @@ def update(
     if overwrite:
         for taken in (closed, edges):
             taken.check_writable(M.dtype, where=where)
-        if module(M).shares_memory(M, W):  # as after closure(A, overwrite=True), which leaves no A
+        if share_memory(M, W):  # as after closure(A, overwrite=True), which leaves no A
             raise ValueError("update: overwritten, D and A must not share memory, got one for both. Copy A first.")
     with on_device(M):
         alone = overwrite and len(entries) == 1 and M.flags.c_contiguous  # then all is written at once

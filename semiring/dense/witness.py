@@ -13,6 +13,7 @@ from ..algebra.selection import require_selection
 from ..algebra.shifting import shift_of
 from ..algebra.survey import Survey, fast, surveys
 from ..host import memory
+from ..host.arrays import share_memory
 from ..host.devices import module, to_device
 from ..host.errors import ShapeError
 from ..host.types import Array, DType
@@ -34,7 +35,7 @@ def multiplied(
     for array, kind in zip(out, (A.dtype, INDEX), strict=True):
         if array is not None:
             check_result(array, A, shape, kind)
-    if out[0] is not None and out[1] is not None and module(A).shares_memory(*out):
+    if out[0] is not None and out[1] is not None and share_memory(*out):
         raise ShapeError("matmul: out must be two arrays, one for C and one for K, got one memory for both.")
     home, there = device_of(A), device_of(A, device)
     found = _product(Factors(to_device(A, there), to_device(B, there), s, shape, there, threads))

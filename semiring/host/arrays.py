@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,6 +216,18 @@ def require_apart(array: Array, *, where: str) -> None:
                 f"{array.strides} for shape {array.shape} of {array.dtype}. Copy it first."
             )
         reach += stride * (size - 1)
+
+
+def share_memory(A: Array, B: Array) -> bool:
+    """Whether arrays of one device have entries in common; by shapes and strides, where CuPy sorts all addresses."""
+    if not (A.size and B.size):
+        return False
+    told = (getattr(X, "__cuda_array_interface__", None) for X in (A, B))
+    A, B = (
+        X if interface is None else np.asarray(SimpleNamespace(__array_interface__=interface))  # is not read
+        for X, interface in zip((A, B), told, strict=True)
+    )
+    return np.shares_memory(A, B)
 
 
 def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -> None:
