@@ -39,7 +39,7 @@ RANKS: dict[str, Any] = {**ASKED, "ranks": 4, "threads": 1}
 #: Where more than two threads compute, the matrix is counted too: on a busy machine some of them may come too late to
 #: need what they were promised, and that must not decide.
 CASES: dict[str, dict[str, Any]] = {
-    "float32": {"call": "closure", "dtype": "float32", "n": 2048},
+    "float32": {"call": "closure", "dtype": "float32", "n": 1600},
     "float32 in place": {"call": "closure", "dtype": "float32", "n": 2000, "overwrite": True},
     "float32, a negative edge, in place": {
         "call": "closure", "dtype": "float32", "n": 2000, "overwrite": True, "negative": True,
@@ -53,17 +53,17 @@ CASES: dict[str, dict[str, Any]] = {
     "int32, a negative edge": {"call": "closure", "dtype": "int32", "n": 2048, "negative": True},
     "converted": {"call": "closure", "dtype": "float64", "given": "int32", "n": 1800},
     "converted, a negative edge": {
-        "call": "closure", "dtype": "float64", "given": "int32", "n": 1800, "negative": True,
+        "call": "closure", "dtype": "float64", "given": "int32", "n": 1400, "negative": True,
     },
     "batch": {"call": "closure", "dtype": "float32", "n": 900, "batch": 6},
-    "batch, negative edges": {"call": "closure", "dtype": "float64", "n": 900, "batch": 4, "negative": True},
+    "batch, negative edges": {"call": "closure", "dtype": "float64", "n": 750, "batch": 4, "negative": True},
     "batch in place": {"call": "closure", "dtype": "float64", "n": 900, "batch": 4, "overwrite": True},
     "batch converted": {"call": "closure", "dtype": "float32", "given": "int16", "n": 900, "batch": 6},
     "blocked in place": {
-        "call": "closure", "dtype": "float64", "n": 1700, "schedule": "blocked", "overwrite": True, "block": 512,
+        "call": "closure", "dtype": "float64", "n": 1300, "schedule": "blocked", "overwrite": True, "block": 512,
     },
     "iterative": {"call": "closure", "dtype": "float32", "n": 1000, "schedule": "iterative"},
-    "plus_times": {"call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 1500},
+    "plus_times": {"call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 1200},
     "plus_times in place": {
         "call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 2000, "overwrite": True,
     },
@@ -73,7 +73,7 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "closure", "semiring": "boolean", "dtype": "bool", "n": 6000, "threads": 4,
     },
     "paths of a sparse graph": {
-        "call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "schedule": "recursive",
+        "call": "shortest_paths", "dtype": "float64", "n": 1400, "degree": 8, "schedule": "recursive",
     },
     "paths of a dense graph": {"call": "shortest_paths", "dtype": "int32", "n": 2000, "degree": 1000},
     "paths, a negative edge": {
@@ -85,11 +85,11 @@ CASES: dict[str, dict[str, Any]] = {
         **ASKED, "n": 1000, "degree": 8, "negative": True, "engine": "dense", "paths": True,
     },
     "paths=True of a matrix": {**ASKED, "dtype": "float32", "n": 1200, "paths": True},
-    "few distances": {**LEVELS, "dtype": "float32", "n": 2600},
-    "few distances, more levels": {**LEVELS, "dtype": "float64", "n": 2600, "longest": 500},
-    "few distances, closed": {"call": "closure", "dtype": "float32", "n": 2600, "longest": 50, "warm": 1100},
+    "few distances": {**LEVELS, "dtype": "float32", "n": 2100},
+    "few distances, more levels": {**LEVELS, "dtype": "float64", "n": 2100, "longest": 500},
+    "few distances, closed": {"call": "closure", "dtype": "float32", "n": 2100, "longest": 50, "warm": 1100},
     "few distances, paths=True": {**LEVELS, "dtype": "int32", "n": 1500, "paths": True},
-    "paths=True of some sources": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
+    "paths=True of some sources": {**ASKED, "n": 1200, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
     "elimination": {**ASKED, "n": 1100, "degree": 8, "engine": "elimination"},
     "elimination of a grid": {**ASKED, "grid": (150, 200), "engine": "elimination", "n": 30000, "warm": 5000},
     "hops, paths=4": {"call": "hops", "dtype": "int16", "n": 600, "count": 8, "paths": 4},
@@ -144,7 +144,7 @@ CASES: dict[str, dict[str, Any]] = {
     "closure of a graph": {"call": "closure", "dtype": "float64", "n": 2500, "degree": 1.5},
     "csgraph, predecessors": {"call": "csgraph", "dtype": "float64", "n": 1000, "degree": 30},
     "csgraph, predecessors of some rows": {
-        "call": "csgraph", "dtype": "float64", "n": 4000, "degree": 8, "sources": 0.2,
+        "call": "csgraph", "dtype": "float64", "n": 3000, "degree": 8, "sources": 0.2,
     },
     "a matrix of edges": {"call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "directed": False},
     "a matrix of unweighted edges": {
