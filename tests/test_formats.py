@@ -999,7 +999,7 @@ class TestWriting:
         """Labels where the format has any, weights bit for bit, and the direction."""
         rng = np.random.default_rng(5)
         written = 0
-        for _ in range(150):
+        for _ in range(100):
             graph = awkward_graph(rng, labels=format != "npz", simple=not formats()[format].directions)
             with contextlib.suppress(FormatError):
                 write(graph, tmp_path / "g", format=format)
