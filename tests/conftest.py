@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -30,7 +31,11 @@ memory.LATELY = 0.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Files are not synced to the disk in tests: other programs may keep it busy, and no test loses power."""
+    """Files are not synced to the disk in tests: other programs may keep it busy, and no test loses power.
+
+    Ctrl-C is heard, here and in processes that tests start, even where the shell ignores it for us (`nohup … &`).
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     kept = getattr(config, "cache", None)
     keeping.keep(kept and kept.mkdir("oracles"))
     fsync = os.fsync

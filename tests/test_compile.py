@@ -426,7 +426,7 @@ right()
 
 
 @posix
-@pytest.mark.parametrize("strike", [1, 2, 9, 40])
+@pytest.mark.parametrize("strike", [1, 2, 40])
 def test_ctrl_c_while_a_kernel_compiles_is_heard_when_it_is_done(strike, tmp_path):
     out = python(STRUCK_WHILE_COMPILING, strike, env={"NUMBA_CACHE_DIR": str(tmp_path)})
     assert out.splitlines() == ["struck", "right"]
@@ -454,13 +454,7 @@ right()
 
 @posix
 @pytest.mark.parametrize(
-    "module",
-    [
-        "llvmlite.binding.executionengine",
-        "numba.core.types.scalars",
-        "numba.core.typing.templates",
-        "semiring.kernels.cpu.intrinsics",
-    ],
+    "module", ["llvmlite.binding.executionengine", "numba.core.typing.templates", "semiring.kernels.cpu.intrinsics"]
 )
 def test_ctrl_c_while_the_compiler_is_imported_is_heard_when_it_is_there(module):
     assert python(STRUCK_WHILE_IMPORTING, module).splitlines() == ["struck", "right"]

@@ -78,7 +78,9 @@ def session(example: Example) -> None:
 
 def run(commands: str) -> str:
     """Standard output of shell commands; commands of `apsp` without pipes run in this process, without its start."""
-    lines = commands.splitlines()
+    lines = commands.replace(" && ", "\n").splitlines()
+    if len(lines) > 1 and "\n" not in commands.strip() and not re.match("cd |set |export ", lines[0]):
+        return "".join(map(run, lines))
     if all(re.fullmatch(r"(\.venv/bin/)?apsp [^&|<>;$*]*", line) for line in lines):
         return "".join(good(*shlex.split(line, comments=True)[1:]) for line in lines)
     environment = {**os.environ, "PATH": f"{Path('.venv/bin').absolute()}{os.pathsep}{os.environ['PATH']}"}

@@ -1230,8 +1230,8 @@ def test_the_reference_queries_of_luxembourg():
             assert (r.path(a, b)[0], r.path(a, b)[-1]) == (a, b)
 
 
-def test_a_path_of_a_million_vertices_answers_all_questions():
-    n = 10**6
+def test_a_long_path_answers_all_questions():
+    n = 200_000
     i = np.arange(n - 1)
     r = shortest_paths(Graph.from_arrays(i, i + 1, np.full(n - 1, 2), n=n))
     assert r.plan.engine == "elimination"

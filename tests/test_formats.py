@@ -792,10 +792,13 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-@pytest.mark.parametrize(("name", "content", "line", "word"), MALFORMED)
-def test_malformed(tmp_path, name, content, line, word, suffix):
-    path = put(tmp_path / (name + suffix), content)
+#: Of each format the first is read gzipped, too.
+GZIPPED = {name: (f"{name}.gz", *more) for name, *more in MALFORMED[::-1]}
+
+
+@pytest.mark.parametrize(("name", "content", "line", "word"), [*MALFORMED, *GZIPPED.values()])
+def test_malformed(tmp_path, name, content, line, word):
+    path = put(tmp_path / name, content)
     with pytest.raises(FormatError) as caught:
         read(path)
     assert word in str(caught.value)
@@ -868,27 +871,9 @@ def test_other_errors(tmp_path):
 
 
 NAMES_TO_TRY = (
-    *(
-        "a",
-        "b",
-        "x y",
-        " lead",
-        "trail ",
-        "",
-        "1",
-        "-7",
-        "007",
-        "+1",
-        "1.0",
-        "é",
-        "\u3000",
-        "\xa0x",
-        "a,b",
-        "a;b",
-        "a\tb",
-    ),
-    *('"', '""', 'q"q', "'", "#", "# x", "%", "--END--", "\n", "a\nb", "\r", "a\rb", "\0", "x\0", "\ufeff", "\ufeffx"),
-    *("\ud800", "source", "inf", "nan", "9" * 30, "9" * 700, "x" * 131_071, "\x1c", "\x85", "\u2028"),
+    *("a", "b", "x y", " lead", "trail ", "", "1", "-7", "007", "+1", "1.0", "é", "\u3000", "\xa0x", "a,b", "a;b"),
+    *("a\tb", '"', '""', 'q"q', "'", "#", "# x", "%", "--END--", "\n", "a\nb", "\r", "a\rb", "\0", "x\0", "\ufeff"),
+    *("\ufeffx", "\ud800", "source", "inf", "nan", "9" * 30, "9" * 700, "x" * 131_071, "\x1c", "\x85", "\u2028"),
 )
 INTEGERS_TO_TRY = (0, 1, 2, 5, -1, -7, 10**6, 2**53 + 1, 2**63 - 1, 2**63, -(2**70), 10**700)
 OTHERS_TO_TRY = (None, True, 1.5, (1, 2), ("a",))
@@ -991,11 +976,6 @@ class TestWriting:
         assert back.labels == graph.labels == ("Bern", "Genf", "Zürich")
         np.testing.assert_array_equal(small(back), small(graph))
 
-    def test_csv_of_awkward_names(self, tmp_path):
-        graph = as_graph([('a,"b"', "c\nd", 4), (" e", "f;g", 1)])
-        write(graph, tmp_path / "g.csv")
-        assert read(tmp_path / "g.csv").labels == sorted(['a,"b"', "c\nd", " e", "f;g"])
-
     def test_csv_of_texts_that_look_like_numbers(self, tmp_path):
         graph = as_graph([("7", "8", 4), ("8", "9", 1)])
         write(graph, tmp_path / "g.csv")
@@ -1019,7 +999,7 @@ class TestWriting:
         """Labels where the format has any, weights bit for bit, and the direction."""
         rng = np.random.default_rng(5)
         written = 0
-        for _ in range(150):
+        for _ in range(100):
             graph = awkward_graph(rng, labels=format != "npz", simple=not formats()[format].directions)
             with contextlib.suppress(FormatError):
                 write(graph, tmp_path / "g", format=format)
@@ -1042,11 +1022,6 @@ class TestWriting:
         assert read(put(tmp_path / "g.edges", "\u2003\n\u00a0\n")).n == 0
         with pytest.raises(FormatError, match=r"g\.named:3: a line must be `V W length`, got 'é b'"):
             read(put(tmp_path / "g.named", "é b 1\n\né b\n--END--\n"))
-
-    def test_gaps_survive(self, tmp_path):
-        graph = as_graph([(30, 1412), (1412, 3)])
-        write(graph, tmp_path / "g.snap")
-        assert read(tmp_path / "g.snap").labels == (3, 30, 1412)
 
     def test_isolated_vertices(self, tmp_path):
         graph = Graph.from_arrays([0], [1], [2], n=4)

@@ -638,22 +638,6 @@ def test_capture_into_a_graph(cp):
 
 
 @every
-def test_closure_in_one_launch(case, nonnegative, cp):
-    """All multiprocessors share a matrix: several pivot blocks, ragged edges, rows that no vector read fits."""
-    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
-    for n, offset in ((129, 0), (192, 3), (201, 1)):
-        A = cases.random_matrix(case, (n, n), n, density=0.05)
-        if case.semiring.name == "max_plus":
-            A = np.where(np.triu(np.ones((n, n), bool), 1), A, case.zero).astype(case.dtype)
-            A = np.where(A == case.zero, A, np.abs(A)) if nonnegative else A
-        wide = cp.full((n, n + offset), A[0, 0], case.dtype)
-        D = wide[:, offset:]
-        D[...] = cp.asarray(A)
-        ops.closure(D)
-        agree(case, D, closure(case, A))
-
-
-@every
 def test_closures_of_a_batch(case, nonnegative, cp):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for n, count in ((1, 5), (17, 5), (64, 5), (65, 3), (128, 2), (130, 3), (130, 7), (200, 5)):

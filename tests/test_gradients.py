@@ -211,7 +211,7 @@ class TestTorch:
         assert gradcheck(distances, w, eps=1e-7, atol=1e-4)
         assert gradgradcheck(distances, w, eps=1e-8, atol=1e-2 * scale)
 
-    @pytest.mark.parametrize("name", ["min_plus", "max_times", *SUMMING])
+    @pytest.mark.parametrize("name", ["max_times", "log_plus"])
     def test_compiled_is_the_same(self, name):
         import torch
 

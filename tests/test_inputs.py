@@ -280,16 +280,11 @@ GRAPHS = {
 
 class TestGraphs:
     @pytest.mark.parametrize("name", GRAPHS)
-    def test_arcs(self, name):
-        make, options, expected = GRAPHS[name]
-        graph = as_graph(make(), **options)
-        assert weights_of(graph) == expected
-        assert (graph.n, graph.directed) == (3, True)
-
-    @pytest.mark.parametrize("name", GRAPHS)
     def test_distances_against_scipy(self, name):
         make, options, expected = GRAPHS[name]
-        r = shortest_paths(make(), **options)
+        graph, r = as_graph(make(), **options), shortest_paths(make(), **options)
+        assert weights_of(graph) == weights_of(r.graph) == expected
+        assert (graph.n, graph.directed) == (3, True)
         position = {label: k for k, label in enumerate(r.labels)}
         A = np.full((3, 3), INF)
         for (u, v), w in expected.items():

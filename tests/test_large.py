@@ -105,14 +105,15 @@ def test_a_place_on_disk_is_asked_for(tmp_path, matrix):
     most = plan(small, threads=1).workspace_bytes
     with pytest.raises(MemoryNeeded, match=rf"6\.6 KiB with {shown(most)} of workspace must fit into {shown(most)},"):
         closure(small, memory=most, threads=1)
+    part = matrix[:300, :300]
     with pytest.raises(MemoryNeeded, match="a super-block") as error:
-        closure(matrix, memory="10 kB", output="nowhere")
+        closure(part, memory="5 kB", output="nowhere")
     least = re.search(r"must fit into memory, (\S+ \S+) at least", str(error.value))[1]
-    store = closure(matrix, memory=least, output=tmp_path / "d")
-    assert store.shape == matrix.shape
+    store = closure(part, memory=least, output=tmp_path / "d")
+    assert store.shape == part.shape
 
 
-@pytest.mark.parametrize("n", [5, 41, 200, 255])
+@pytest.mark.parametrize("n", [5, 41, 200])
 def test_a_small_matrix_streams_in_few_tiles(tmp_path, n):
     """Of single entries, 200 vertices were 40,000 files, written in each of 200 rounds."""
     from scipy.sparse.csgraph import floyd_warshall
@@ -142,7 +143,7 @@ def test_a_plan_tells_what_streams(matrix, monkeypatch):
     assert "64.0 GiB pass through" in str(plan(131072, dtype="float32", memory="8GiB"))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
+@pytest.mark.parametrize("share", [0.0, 0.8, 1.0])
 def test_an_interrupted_closure_on_disk_goes_on(tmp_path, matrix, expected, share):
     where = {"memory": LITTLE, "checkpoint": tmp_path / "ck"}
     with pytest.raises(Stop):

@@ -131,8 +131,6 @@ def test_the_command_answers_once(run, tmp_path):
     assert (ended.returncode, ended.stdout.split()[2:]) == (0, ["a", "27", "b", "15", "c", "1", "d", "0"]), ended.stderr
     (tmp_path / "g.csv").write_text("from,to,weight\na,b,4\nb,a,-7\n")
     assert "By label: vertex" in told(run(*arguments), 3)
-    wrong = told(run(*arguments, "--grid", "3x3"), 2)
-    assert wrong == "apsp: world: a grid of 2 ranks is required, got 3 × 3."
 
 
 def test_the_command_takes_a_store_that_no_process_reads_whole(run, tmp_path):

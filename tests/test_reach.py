@@ -48,7 +48,7 @@ def how(request, monkeypatch):
     return request.param
 
 
-GRAPHS = [(0, 0), (1, 0), (2, 1), (65, 0.7), (130, 1.1), (200, 3), (90, 40)]
+GRAPHS = [(0, 0), (1, 0), (2, 1), (65, 0.7), (130, 1.1), (140, 3), (70, 30)]
 HOWS = ["auto", "components", "index", *schedules.names()]
 
 

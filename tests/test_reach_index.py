@@ -112,7 +112,7 @@ def test_rows_of_larger_graphs_are_as_a_search_says(family, monkeypatch):
 @pytest.mark.parametrize("directed", [True, False])
 def test_edges_that_come_and_go_give_the_answers_of_a_fresh_closure(engine, directed):
     rng = np.random.default_rng(1)
-    for k in range(40):
+    for k in range(20):
         n, tails, heads = random_arcs(rng, 14)
         weights = rng.random(len(tails)) if k % 2 else None
         graph = Graph.from_arrays(tails, heads, weights, n=n, directed=directed)

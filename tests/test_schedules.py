@@ -129,7 +129,9 @@ def test_squaring_is_refused_where_it_would_add_walks_twice():
         closure(np.full((3, 3), 0.1), "plus_times", schedule="squaring")
 
 
-@pytest.mark.parametrize(("name", "case"), cases.few_by_schedule(ALL))
+@pytest.mark.parametrize(
+    ("name", "case"), cases.few_by_schedule(ALL, frozenset(("max_plus-int32", "plus_times-float64", "lor_land-bool")))
+)
 def test_a_schedule_runs_unchanged_on_a_matrix_in_parts(name, case):
     """As on several processes: 2 × 2 parts of unequal size, cut where no block ends."""
     for n, block in ((0, 4), (1, 4), (6, 4), (13, 3)):

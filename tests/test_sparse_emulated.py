@@ -575,12 +575,10 @@ def test_the_sweep_run_backwards_is_the_processors(kind, each, stack, program, c
         assert parts.add(rng.permutation(n), np.ones(n), done.append)
         np.testing.assert_allclose(parts.along(), every.along(), rtol=1e-12, atol=1e-12)
         assert parts.numbers.told.symmetric == (kind in ("streets", "both ways", "islands"))
-        for columns in (sources, sources[::-1]):
-            parts = on_gpu(E, tails, heads, weights, shape)
-            assert parts.add(columns, asked, done.append)
-            np.testing.assert_allclose(parts.along(), want.along(), rtol=1e-12, atol=1e-12)
-        again = on_gpu(E, tails, heads, weights, shape)
-        assert again.add(sources, asked, done.append)
+        parts, again = (on_gpu(E, tails, heads, weights, shape) for _ in range(2))
+        for sums in (parts, again):
+            assert sums.add(sources[::-1], asked, done.append)
+        np.testing.assert_allclose(parts.along(), want.along(), rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(again.along(), parts.along())
 
 
