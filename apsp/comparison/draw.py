@@ -24,17 +24,13 @@ def plot(comparison: Comparison, ax: Axes, quantity: str, *, save: str | Path | 
     if quantity not in QUANTITIES:
         raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {came(quantity)}.")
     ratio = ax is None and any(row.speedup for row in comparison.rows)
-    with canvas(ax, save, size=(12 if ratio else 8, 5.5), dpi=dpi) as axes:
+    with canvas(ax, save, size=(12 if ratio else 8, 5.5), dpi=dpi, panels=(1, 1 + ratio)) as axes:
         panels = [axes]
         _lines(axes, comparison, quantity)
         axes.set_ylabel(QUANTITIES[quantity])
         axes.set_title(f"closure over {comparison.semiring} in {comparison.dtype}")
         if ratio:
-            from matplotlib.gridspec import GridSpec
-
-            grid = GridSpec(1, 2, axes.figure)
-            axes.set_subplotspec(grid[0])
-            panels.append(axes.figure.add_subplot(grid[1]))
+            panels.append(axes.figure.add_subplot(1, 2, 2))
             _lines(panels[1], comparison, "speedup")
             panels[1].set_ylim(bottom=0)
             panels[1].set_ylabel("times as fast as iterative, one thread")

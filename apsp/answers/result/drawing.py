@@ -27,9 +27,13 @@ VERMILION, SKY, LIGHT = "#d55e00", "#56b4e9", "0.8"
 
 @contextmanager
 def canvas(
-    ax: Axes, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150
-) -> Iterator[Any]:
-    """Axes (new by default), saved to the file `save` at the end; an unwritable file is refused before drawing."""
+    ax: Axes, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150,
+    panels: tuple[int, int] = (1, 1),
+) -> Iterator[Any]:  # fmt: skip
+    """Axes, saved to the file `save` at the end; an unwritable file is refused before drawing.
+
+    By default new ones, the first of `panels` (rows, columns) of a figure.
+    """
     if save is not None:
         check_output(save, PICTURES)
     try:
@@ -40,7 +44,7 @@ def canvas(
     if ax is None:
         shape: Any = {"figsize": size, "layout": "constrained"}
         # A figure only saved avoids pyplot, which would keep and show it.
-        ax = Figure(**shape).add_subplot() if save is not None else matplotlib.pyplot.figure(**shape).add_subplot()
+        ax = (Figure if save is not None else matplotlib.pyplot.figure)(**shape).add_subplot(*panels, 1)
     yield ax
     if save is not None:
         with writing(save) as file:
