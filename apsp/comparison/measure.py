@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -221,34 +221,25 @@ def _block(contender: Contender, n: int, ops: Backend) -> int:
 
 
 def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
-    """The rows with speed-ups over the first contender, and over the iterative schedule on the same device."""
-    serial = next((r.seconds for r in rows if r.contender == first and first.schedule == "iterative"), None)
-    steps: dict[str, float] = {}
-    for row in rows:
-        if row.contender.schedule == "iterative" and row.seconds:
-            steps.setdefault(row.contender.device, row.seconds)
-    seconds = {row.contender: row.seconds for row in rows}
+    """The rows with speed-ups over the first contender, over the iterative schedule on the same device, and by threads.
+
+    E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block.
+    """
+    seconds = {row.contender: row.seconds for row in rows if row.seconds}
+    serial = seconds.get(first) if first.schedule == "iterative" else None
+    steps = {of.device: time for of, time in reversed(seconds.items()) if of.schedule == "iterative"}  # the first ones
     # Transfers are the same for all: take the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
-    return [
-        replace(
-            row,
-            speedup=serial / row.seconds if serial else None,
-            efficiency=_efficiency(row, seconds),
-            gain=steps[row.contender.device] / row.seconds if row.contender.device in steps else None,
-            transfer=transfer if row.transfer else 0.0,
-        )
-        if row.seconds
-        else row
-        for row in rows
-    ]
 
+    def compared(row: Row, time: float) -> Row:
+        threads = dict(row.contender.options).get("threads", 1)
+        one = seconds.get(replace(row.contender, options=(("threads", 1),))) if threads > 1 else None
+        gain = steps[row.contender.device] / time if row.contender.device in steps else None
+        speedup, efficiency = serial and serial / time, one and one / (threads * time)
+        copied = transfer if row.transfer else 0.0
+        return replace(row, speedup=speedup, efficiency=efficiency, gain=gain, transfer=copied)
 
-def _efficiency(row: Row, seconds: Mapping[Contender, float | None]) -> float | None:
-    """E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block."""
-    threads = dict(row.contender.options).get("threads", 1)
-    one = seconds.get(replace(row.contender, options=(("threads", 1),)))
-    return one / (threads * row.seconds) if one and row.seconds and threads > 1 else None
+    return [compared(row, row.seconds) if row.seconds else row for row in rows]
 
 
 def _shares(phases: dict[str, float]) -> dict[str, float]:
