@@ -168,6 +168,8 @@ FLAGS = (
     "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fPIC",
+    "-DSTACK=(1<<16)",
+    f"-DPAGE={mmap.PAGESIZE}",
     f"-I{EMULATOR}",
 )
 

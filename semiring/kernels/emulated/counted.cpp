@@ -75,8 +75,6 @@ static std::array<int, 4096> offsets;        // of shared variables
 static unsigned long long now = 2, launched, began, passed_at;
 static unsigned first_thread;  // of the block, in the launch
 static std::size_t dynamic_size, last_pc;
-static char* stack_memory;
-static std::size_t stack_size;
 static int kernel_number = -1;  // −1: the host runs
 static bool running;            // a kernel may be, on a card: the host has not waited since it was launched
 static const char* report_file;
@@ -231,7 +229,7 @@ static void ordered(const Memory& memory, std::size_t at, std::size_t offset, in
 }
 void access(const void* where, int size, bool write, std::size_t pc, bool atomic) {
     const std::size_t at = reinterpret_cast<std::size_t>(where), offset = at - reinterpret_cast<std::size_t>(shared);
-    if (at - reinterpret_cast<std::size_t>(stack_memory) < stack_size && kernel_number >= 0) return;
+    if (at - reinterpret_cast<std::size_t>(stacks) < stacks_size && kernel_number >= 0) return;
     const auto* some = device_at(at);
     const auto within = [at](const char& first, const char& end) { return at - reinterpret_cast<std::size_t>(&first) < std::size_t(&end - &first); };
     const bool own = within(__start_own_variables, __stop_own_variables);
@@ -380,12 +378,12 @@ bool stuck(Block& all) {
     ++kernels[kernel_number].barriers, passed_at = now++;
     return true;
 }
-void on_stacks(char* memory, std::size_t size) { stack_memory = memory, stack_size = size; }
+unsigned char* room(unsigned, unsigned) { return shared_memory; }
+void enters(Block&) {}
 
 static std::size_t allowed = STATIC;  // bytes of dynamic shared memory that a launch may ask for
 void allow_shared(std::size_t size) { allowed = std::max(allowed, size); }
-static void (*thread_of)(const void*);
-void Launch::run(void (*one)(const void*), const void* given) const {
+void Launch::run(void (*thread)(const void*), const void* given) const {
     const std::size_t threads = std::size_t(block.x) * block.y * block.z, blocks = std::size_t(grid.x) * grid.y * grid.z;
     const auto wrong = [&](const std::string& why) { fail(text("line %d: the launch of %s fails: ", line, name) + why, 0); };
     if (kernel_number >= 0) wrong("a kernel launches it, which is not emulated");
@@ -401,7 +399,7 @@ void Launch::run(void (*one)(const void*), const void* given) const {
     dynamic_size = shared, variables.clear(), offsets.fill(-1);
     touched.resize((shared + GAP - 1) / GAP * GAP + 2 * STATIC);
     logs.resize(std::max(logs.size(), threads)), met.assign(threads / 32 + 1, 0);
-    kernel = [](void** it) { thread_of(it); }, thread_of = one, arguments = static_cast<void**>(const_cast<void*>(given));
+    kernel = thread, arguments = given;
     // Every other launch runs the last block and the last thread of each first: a card promises no order.
     const bool backwards = known->launches++ % 2;
     gridDim = grid, blockDim = block;
