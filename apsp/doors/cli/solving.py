@@ -164,9 +164,8 @@ def solve(
         graphs.check(path)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
-    graphs.check_names(graph, output)
-    for path in tables.values():
-        graphs.check_names(graph, path)
+    for place in (output, *tables.values()):
+        graphs.check_names(graph, place)
     coordinates = graphs.positions(positions, graph)
     path_ends = graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
@@ -208,8 +207,8 @@ def _print_steps(file: str, options: Fields, plot: Path | None) -> None:
     from ...closures import closure
 
     taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps", "plain", "json", "quiet")
-    others = [option.name for option in click.get_current_context().command.params if option.name not in taken]
-    refuse_given([name for name in others if name], "--steps prints matrices and nothing else")
+    others = {option.name or "" for option in click.get_current_context().command.params} - {*taken}
+    refuse_given(others, "--steps prints matrices and nothing else")
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
     _, recorded = closure(
