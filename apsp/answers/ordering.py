@@ -12,9 +12,6 @@ from ..io.inputs import as_graph
 from ..io.labels import Labels
 from ..io.reading.options import BY_RULE, NullValue
 
-#: The rule that a cycle breaks.
-_NEED = "there must be no cycle, got {}. Leave one of these edges out."
-
 
 def order(graph: Input, *, null_value: NullValue = BY_RULE) -> list[Label]:
     """A topological order: vertices so that every edge leads to a later one.
@@ -57,9 +54,9 @@ def order(graph: Input, *, null_value: NullValue = BY_RULE) -> list[Label]:
     if posed.dense is not None:
         apart = tails != heads
         tails, heads = tails[apart], heads[apart]
-    found = topological(
-        posed.n, zip(tails.tolist(), heads.tolist(), strict=True), posed.labels, where="order", need=_NEED
-    )
+    arcs = zip(tails.tolist(), heads.tolist(), strict=True)
+    need = "there must be no cycle, got {}. Leave one of these edges out."
+    found = topological(posed.n, arcs, posed.labels, where="order", need=need)
     return [posed.labels[v] for v in found]
 
 

@@ -194,8 +194,11 @@ def solve(
         r.plot(path=None if no or None in ends else r.path(*ends), positions=coordinates, save=plot)
     if checksum:
         _print_checksums(r)
-    if verify and not _verify(r):
-        no = True
+    if verify:
+        found = r.verify("all", paths=r.semiring.add.selects is not None)
+        text = one_line(f"verified: {found}" if found else f"not verified: {found}")
+        report(text, verified=bool(found), verification=str(found))
+        no |= not found
     if not quiet():
         summary(graph, r.seconds, r.rate, **answers.how(r))
     if no:
@@ -226,14 +229,6 @@ def _print_checksums(r: Result) -> None:
 
     found = {"fletcher16": f"0x{fletcher16(r.distances):04x}", "crc32": f"0x{crc32(r.distances):08x}"}
     report("\n".join(map(" ".join, found.items())), **found)
-
-
-def _verify(r: Result) -> bool:
-    """Verify all distances, and paths if any; print the outcome."""
-    found = r.verify("all", paths=r.semiring.add.selects is not None)
-    text = one_line(f"verified: {found}" if found else f"not verified: {found}")
-    report(text, verified=bool(found), verification=str(found))
-    return bool(found)
 
 
 @click.command()
