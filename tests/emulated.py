@@ -195,7 +195,7 @@ def runtime(folder):
     common = folder / digest(*FLAGS, *(path.read_text() for path in (HEADER, RUNTIME, EMULATOR / "emulated.h")))
     common.mkdir(exist_ok=True)
     compiled(common / f"{HEADER.name}.gch", ["-x", "c++-header", HEADER])
-    return compiled(common / "emulated.o", ["-c", RUNTIME]).parent
+    return compiled(common / "emulated.o", ["-DHOOKS", "-include", HEADER, "-c", RUNTIME]).parent
 
 
 def digest(*texts):

@@ -2,51 +2,14 @@
 // memory arrive when a thread waits for them, not before.
 #include "emulated.h"
 
-#include <sys/mman.h>
-
-#include <memory>
-#include <unordered_map>
-
-extern char __attribute__((weak)) __start_shared_variables[], __stop_shared_variables[];
 struct int2 { int x, y; };
 struct int4 { int x, y, z, w; };
 
 #pragma GCC visibility push(hidden)
 namespace emulated {
-// Nothing is counted.
-void passed(long) {}
-void paused(Block&) {}
-void silent(unsigned) {}
-bool stuck(Block&) { return false; }
 struct Copy { void* to; const void* from; int size, bytes; };
 struct Copies { std::vector<Copy> open; std::vector<std::vector<Copy>> groups; };
-static std::unordered_map<Fiber*, Copies> copies;
-// Shared memory ends where a page does, and nobody may touch the next one.
-struct Room {
-    std::size_t size, whole;
-    char* held;
-    explicit Room(std::size_t size) : size(size), whole((size + PAGE - 1) / PAGE * PAGE), held(pages(whole + PAGE)) {
-        mprotect(held + whole, PAGE, PROT_NONE);
-    }
-    ~Room() { munmap(held, whole + PAGE); }
-    unsigned char* begin() const { return reinterpret_cast<unsigned char*>(held + (whole - size) / 16 * 16); }
-};
-// Variables of shared memory by block, where blocks run by turns: what they are while another one runs.
-static std::unordered_map<unsigned char*, std::vector<char>> variables;
-unsigned char* room(unsigned number, unsigned size) {
-    static std::vector<std::unique_ptr<Room>> rooms;  // kept for the next blocks, as each new page is a fault
-    if (number == 0) copies.clear(), variables.clear();
-    if (number == 0 && !rooms.empty() && rooms[0]->size != size) rooms.clear();
-    if (rooms.size() == number) rooms.push_back(std::make_unique<Room>(size));
-    unsigned char* at = rooms[number]->begin();
-    variables[at].assign(__stop_shared_variables - __start_shared_variables, 0x7b);
-    return at;
-}
-void enters(Block& next) {
-    const std::size_t size = __stop_shared_variables - __start_shared_variables;
-    if (block && size) std::memcpy(variables[block->shared].data(), __start_shared_variables, size);
-    if (size) std::memcpy(__start_shared_variables, variables[next.shared].data(), size);
-}
+Copies& own_copies();  // of the running thread
 // What others may have changed since this thread looked last.
 template <class V> UNCOUNTED V look(const V* at) {
     mine().turned = true;
@@ -55,11 +18,11 @@ template <class V> UNCOUNTED V look(const V* at) {
 }
 static void copy(void* to, const void* from, int size, int bytes) {
     if (reinterpret_cast<std::size_t>(to) % size || reinterpret_cast<std::size_t>(from) % size) std::abort();
-    copies[&mine()].open.push_back({to, from, size, bytes});
+    own_copies().open.push_back({to, from, size, bytes});
 }
-static void commit() { copies[&mine()].groups.push_back(std::exchange(copies[&mine()].open, {})); }
+static void commit() { own_copies().groups.push_back(std::exchange(own_copies().open, {})); }
 static void wait(std::size_t left) {
-    auto& groups = copies[&mine()].groups;
+    auto& groups = own_copies().groups;
     for (; groups.size() > left; groups.erase(groups.begin()))
         for (const Copy& c : groups[0]) std::memset(c.to, 0, c.size), std::memcpy(c.to, c.from, c.bytes);
 }
@@ -141,6 +104,54 @@ HALVES(__vimin3_s16x2, short, min(a, min(b, c))) HALVES(__vimax3_s16x2, short, m
 HALVES(__vimin3_u16x2, emulated::Short, min(a, min(b, c))) HALVES(__vimax3_u16x2, emulated::Short, max(a, max(b, c)))
 HALVES(__viaddmin_u16x2, emulated::Short, min(emulated::Short(a + b), c)) HALVES(__viaddmax_u16x2, emulated::Short, max(emulated::Short(a + b), c))
 #pragma GCC visibility pop
+#ifdef HOOKS  // compiled with the runtime, once
+#include <sys/mman.h>
+
+#include <memory>
+
+extern char __attribute__((weak)) __start_shared_variables[], __stop_shared_variables[];
+#pragma GCC visibility push(hidden)
+namespace emulated {
+// Nothing is counted.
+void passed(long) {}
+void paused(Block&) {}
+void silent(unsigned) {}
+bool stuck(Block&) { return false; }
+static std::vector<Copies> copies;  // of each thread, as its stack is numbered
+Copies& own_copies() {
+    const std::size_t number = (static_cast<char*>(mine().stack->context.uc_stack.ss_sp) - stacks) / STACK;
+    if (number >= copies.size()) copies.resize(number + 1);
+    return copies[number];
+}
+// Shared memory ends where a page does, and nobody may touch the next one.
+struct Room {
+    std::size_t size, whole;
+    char* held;
+    explicit Room(std::size_t size) : size(size), whole((size + PAGE - 1) / PAGE * PAGE), held(pages(whole + PAGE)) {
+        mprotect(held + whole, PAGE, PROT_NONE);
+    }
+    ~Room() { munmap(held, whole + PAGE); }
+    unsigned char* begin() const { return reinterpret_cast<unsigned char*>(held + (whole - size) / 16 * 16); }
+};
+// Variables of shared memory by block, where blocks run by turns: what they are while another one runs.
+static std::map<unsigned char*, std::vector<char>> variables;
+unsigned char* room(unsigned number, unsigned size) {
+    static std::vector<std::unique_ptr<Room>> rooms;  // kept for the next blocks, as each new page is a fault
+    if (number == 0) copies.clear();
+    if (number == 0 && !rooms.empty() && rooms[0]->size != size) rooms.clear();
+    if (rooms.size() == number) rooms.push_back(std::make_unique<Room>(size));
+    unsigned char* at = rooms[number]->begin();
+    if (const std::size_t all = __stop_shared_variables - __start_shared_variables) variables[at].assign(all, 0x7b);
+    return at;
+}
+void enters(Block& next) {
+    const std::size_t size = __stop_shared_variables - __start_shared_variables;
+    if (block && size) std::memcpy(variables[block->shared].data(), __start_shared_variables, size);
+    if (size) std::memcpy(__start_shared_variables, variables[next.shared].data(), size);
+}
+}  // namespace emulated
+#pragma GCC visibility pop
+#endif
 #define LAUNCH(name)                                                                                                         \
     extern "C" void launch_##name(const unsigned* sizes, unsigned threads, unsigned shared, void** given, int backwards,    \
                                   int together, unsigned from) {                                                             \

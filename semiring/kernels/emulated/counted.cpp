@@ -78,9 +78,14 @@ static std::size_t dynamic_size, last_pc;
 static int kernel_number = -1;  // −1: the host runs
 bool running;
 static const char* report_file;
-std::string dtype;
+char dtype[16];
 static auto start = std::chrono::steady_clock::now();
 
+template <class... P> std::string text(const char* format, P... given) {
+    char made[600];
+    std::snprintf(made, sizeof made, format, given...);
+    return made;
+}
 template <class X> std::string triple(X x) { return text("(%u, %u, %u)", x.x, x.y, x.z); }
 static std::string in_block() { return text("kernel %s, block %s", kernels[kernel_number].name.c_str(), triple(blockIdx).c_str()); }
 static std::string here() { return in_block() + ", thread " + triple(threadIdx); }
@@ -92,7 +97,7 @@ static void write_report(const char* fault, std::size_t pc, std::size_t other, c
     std::FILE* to = std::fopen(report_file, "wb");
     if (!to) _exit(99);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    std::fprintf(to, "[\"%s\", @%zu, @%zu, \"%s\", %g]\n", fault, pc, other, dtype.c_str(), took.count());
+    std::fprintf(to, "[\"%s\", @%zu, @%zu, \"%s\", %g]\n", fault, pc, other, dtype, took.count());
     for (const auto& [of, h] : hazards)
         std::fprintf(to, "[\"hazard\", \"%s\", \"%s\", @%zu, @%zu, %llu]\n", of.first.c_str(), h.text.c_str(), h.pc, h.other, h.count);
     for (const Kernel& k : kernels)
@@ -103,12 +108,13 @@ static void write_report(const char* fault, std::size_t pc, std::size_t other, c
     if (entries) std::fwrite(entries, sizeof(double), count, to);
     std::fclose(to);
 }
-void fail(std::string fault, std::size_t pc, std::size_t other) {
+[[noreturn]] static void fail(std::string fault, std::size_t pc, std::size_t other = 0) {
     for (char& c : fault) c = c == '"' || c == '\\' ? '\'' : c;  // a text of JSON
     write_report(fault.c_str(), pc, other);
     std::fflush(stdout);
     _exit(3);
 }
+void refuse(const char* why) { fail(why, 0); }
 static void hazard(const char* kind, std::size_t pc, std::size_t other, const std::string& what) {
     Hazard& it = hazards[{kind, pc}];
     if (!it.count++) it.text = what, it.pc = pc, it.other = other;

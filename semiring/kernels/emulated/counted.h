@@ -27,7 +27,6 @@ void* memset(void*, int, std::size_t) noexcept __asm__("counted_memset");
 #include <climits>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 #define CUDART_INF_F INFINITY
 #define CUDART_INF INFINITY
@@ -71,14 +70,9 @@ void move(void* to, const void* from, std::size_t size);
 void* variable(int number, std::size_t size, const char* name);
 extern int allowed;  // bytes of dynamic shared memory that a launch may ask for
 void written(const void* at, std::size_t size);
-extern std::string dtype;  // of the numbers in the matrix
-extern bool running;       // a kernel may be, on a card: the host has not waited since it was launched
-[[noreturn]] void fail(std::string fault, std::size_t pc, std::size_t other = 0);
-template <class... P> std::string text(const char* format, P... given) {
-    char made[600];
-    std::snprintf(made, sizeof made, format, given...);
-    return made;
-}
+extern char dtype[16];  // of the numbers in the matrix
+extern bool running;    // a kernel may be, on a card: the host has not waited since it was launched
+[[noreturn]] void refuse(const char* why);
 template <class V> V& variable(int number, const char* name) { return *static_cast<V*>(variable(number, sizeof(V), name)); }
 
 // kernel<<<grid, block, shared, stream>>>(…): each thread gets copies of what was given.
@@ -199,7 +193,7 @@ struct Given {
 };
 template <class V> UNCOUNTED void close_by(void (*closure)(V*, int, int), Given given) {
     const bool whole = std::is_integral_v<V>;
-    dtype = (whole ? "int" : "float") + std::to_string(8 * sizeof(V));
+    std::snprintf(dtype, sizeof dtype, "%s%zu", whole ? "int" : "float", 8 * sizeof(V));
     using Limits = std::numeric_limits<V>;
     const V most = whole ? Limits::max() : Limits::infinity(), least = whole ? Limits::lowest() : -Limits::infinity();
     const int n = given.n, pitch = given.pitch;
@@ -210,8 +204,11 @@ template <class V> UNCOUNTED void close_by(void (*closure)(V*, int, int), Given 
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < pitch; ++j) {
             const double x = j < n ? given.entries[std::size_t(i) * n + j] : INFINITY;
-            if (whole && std::isfinite(x) && (x != std::floor(x) || x >= double(most) || x < double(least) || (lowest && x == double(least))))
-                fail(text("closure takes %zu-bit integers, and the weight from %d to %d is %g: take float* or double* instead", 8 * sizeof(V), i, j, x), 0);
+            if (whole && std::isfinite(x) && (x != std::floor(x) || x >= double(most) || x < double(least) || (lowest && x == double(least)))) {
+                char why[200];
+                std::snprintf(why, sizeof why, "closure takes %zu-bit integers, and the weight from %d to %d is %g: take float* or double* instead", 8 * sizeof(V), i, j, x);
+                refuse(why);
+            }
             D[std::size_t(i) * pitch + j] = x == INFINITY ? most : x == -INFINITY ? least : V(x);
         }
     closure(D, n, pitch);

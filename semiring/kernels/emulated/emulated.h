@@ -1,5 +1,6 @@
 // CUDA on a processor: threads of a block are fibers that run one at a time until they wait for one another. Blocks run
 // one after the other, those of a cooperative grid by turns. A block, or such a grid, in which all wait is a deadlock.
+#pragma once
 #include <math.h>
 #include <setjmp.h>
 #include <ucontext.h>
