@@ -168,6 +168,8 @@ FLAGS = (
     "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fPIC",
+    "-DSTACK=(1<<16)",
+    f"-DPAGE={mmap.PAGESIZE}",
     f"-I{EMULATOR}",
 )
 
@@ -193,7 +195,7 @@ def runtime(folder):
     common = folder / digest(*FLAGS, *(path.read_text() for path in (HEADER, RUNTIME, EMULATOR / "emulated.h")))
     common.mkdir(exist_ok=True)
     compiled(common / f"{HEADER.name}.gch", ["-x", "c++-header", HEADER])
-    return compiled(common / "emulated.o", ["-c", RUNTIME]).parent
+    return compiled(common / "emulated.o", ["-DHOOKS", "-include", HEADER, "-c", RUNTIME]).parent
 
 
 def digest(*texts):

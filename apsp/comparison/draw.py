@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from semiring.host.spelling import came
 from semiring.host.types import Axes, Values
 
@@ -24,20 +26,14 @@ def plot(comparison: Comparison, ax: Axes, quantity: str, *, save: str | Path | 
     if quantity not in QUANTITIES:
         raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {came(quantity)}.")
     ratio = ax is None and any(row.speedup for row in comparison.rows)
-    with canvas(ax, save, size=(12 if ratio else 8, 5.5), dpi=dpi) as axes:
+    with canvas(ax, save, size=(12 if ratio else 8, 5.5), dpi=dpi, panels=(1, 1 + ratio)) as axes:
         panels = [axes]
         _lines(axes, comparison, quantity)
-        axes.set_ylabel(QUANTITIES[quantity])
-        axes.set_title(f"closure over {comparison.semiring} in {comparison.dtype}")
+        axes.set(ylabel=QUANTITIES[quantity], title=f"closure over {comparison.semiring} in {comparison.dtype}")
         if ratio:
-            from matplotlib.gridspec import GridSpec
-
-            grid = GridSpec(1, 2, axes.figure)
-            axes.set_subplotspec(grid[0])
-            panels.append(axes.figure.add_subplot(grid[1]))
+            panels.append(axes.figure.add_subplot(1, 2, 2))
             _lines(panels[1], comparison, "speedup")
-            panels[1].set_ylim(bottom=0)
-            panels[1].set_ylabel("times as fast as iterative, one thread")
+            panels[1].set(ylim=(0, None), ylabel="times as fast as iterative, one thread")
         sizes = sorted({row.n for row in comparison.rows})
         ticks, apart = sizes[:1], (max(sizes, default=1) / max([1, *sizes[:1]])) ** (1 / 14)
         for n in sizes[1:]:  # those that can be read
@@ -79,11 +75,8 @@ def _name_lines(axes: Axes) -> None:
     axes.get_ylim()  # up to date
     place = axes.transData + axes.transAxes.inverted()
     ends = sorted(((float(place.transform(line.get_xydata()[-1])[1]), line) for line in axes.lines), key=lambda x: x[0])
-    heights = [end for end, _ in ends]
-    for k in range(1, len(heights)):
-        heights[k] = max(heights[k], heights[k - 1] + _APART)
-    for k in reversed(range(len(heights))):
-        heights[k] = min(heights[k], 1 - (len(heights) - 1 - k) * _APART)
+    steps = _APART * np.arange(len(ends))
+    heights = np.minimum(np.maximum.accumulate([end for end, _ in ends] - steps) + steps, 1 - steps[::-1])
     for height, (_, line) in zip(heights, ends, strict=True):
         axes.annotate(
             *(line.get_label(), (1, height)), xycoords="axes fraction", xytext=(6, 0), textcoords="offset points",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -134,11 +134,9 @@ def rows(
 
 def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, limit: float) -> list[float]:
     """Predicted seconds of each row: a run to compile and compare, one timed by verbs, and the timed ones."""
-    found = []
-    for contender in contenders:
-        once = math.inf if _schedules.get(contender.schedule).refuses(s) else _expected(contender, n, s, dtype, None)
-        found.append(0.0 if once > limit else 2 * once + max(once, RUN_SECONDS[contender.device]))
-    return found
+    once = [math.inf if _schedules.get(c.schedule).refuses(s) else _expected(c, n, s, dtype, None) for c in contenders]
+    least = [RUN_SECONDS[contender.device] for contender in contenders]
+    return [0.0 if time > limit else 2 * time + max(time, timed) for time, timed in zip(once, least, strict=True)]
 
 
 def run(array: Array, s: Semiring, contender: Contender, repeats: int | None = None) -> tuple[Row, np.ndarray]:
@@ -168,6 +166,9 @@ def run(array: Array, s: Semiring, contender: Contender, repeats: int | None = N
         clock = Clock(ops)
         once(Observed(ops, clock, apart=True))
         phases = clock.seconds
+    shares = dict.fromkeys((VERBS[verb].phase for verb in phases), 0.0)
+    for verb, seconds in phases.items():
+        shares[VERBS[verb].phase] += seconds / max(sum(phases.values()), 1e-12)
     before, times = ops.energy(), [once(ops)]
     while len(times) < repeats if repeats else sum(times) < RUN_SECONDS[contender.device] and len(times) < 1000:
         times.append(once(ops))
@@ -177,12 +178,13 @@ def run(array: Array, s: Semiring, contender: Contender, repeats: int | None = N
     result = ops.download(matrix)
     download.stop()
     transferred = contender.device != "cpu" and isinstance(array, np.ndarray)
-    seconds = float(np.median(times) if contender.device == "cuda" else min(times))
-    transfer = upload.seconds + download.seconds if transferred else 0.0
-    kernel = ops.resources("step" if contender.schedule == "iterative" else "gemm", len(array))
-    row = Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules)
-    block = plan.block if schedule.blocked else None
-    return replace(row, resources=kernel, block=block, times=tuple(times) if repeats else ()), result
+    row = Row(
+        contender, len(array), float(np.median(times) if contender.device == "cuda" else min(times)), shares=shares,
+        transfer=upload.seconds + download.seconds if transferred else 0.0, joules=joules,
+        resources=ops.resources("step" if contender.schedule == "iterative" else "gemm", len(array)),
+        block=plan.block if schedule.blocked else None, times=tuple(times) if repeats else (),
+    )  # fmt: skip
+    return row, result
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:
@@ -221,42 +223,25 @@ def _block(contender: Contender, n: int, ops: Backend) -> int:
 
 
 def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
-    """The rows with speed-ups over the first contender, and over the iterative schedule on the same device."""
-    serial = next((r.seconds for r in rows if r.contender == first and first.schedule == "iterative"), None)
-    steps: dict[str, float] = {}
-    for row in rows:
-        if row.contender.schedule == "iterative" and row.seconds:
-            steps.setdefault(row.contender.device, row.seconds)
-    seconds = {row.contender: row.seconds for row in rows}
+    """The rows with speed-ups over the first contender, over the iterative schedule on the same device, and by threads.
+
+    E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block.
+    """
+    seconds = {row.contender: row.seconds for row in rows if row.seconds}
+    serial = seconds.get(first) if first.schedule == "iterative" else None
+    steps = {of.device: time for of, time in reversed(seconds.items()) if of.schedule == "iterative"}  # the first ones
     # Transfers are the same for all: take the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
-    return [
-        replace(
-            row,
-            speedup=serial / row.seconds if serial else None,
-            efficiency=_efficiency(row, seconds),
-            gain=steps[row.contender.device] / row.seconds if row.contender.device in steps else None,
-            transfer=transfer if row.transfer else 0.0,
-        )
-        if row.seconds
-        else row
-        for row in rows
-    ]
 
+    def compared(row: Row, time: float) -> Row:
+        threads = dict(row.contender.options).get("threads", 1)
+        one = seconds.get(replace(row.contender, options=(("threads", 1),))) if threads > 1 else None
+        gain = steps[row.contender.device] / time if row.contender.device in steps else None
+        speedup, efficiency = serial and serial / time, one and one / (threads * time)
+        copied = transfer if row.transfer else 0.0
+        return replace(row, speedup=speedup, efficiency=efficiency, gain=gain, transfer=copied)
 
-def _efficiency(row: Row, seconds: Mapping[Contender, float | None]) -> float | None:
-    """E = S / p, with S = t₁ / tₚ the speed-up of p threads, same schedule and block."""
-    threads = dict(row.contender.options).get("threads", 1)
-    one = seconds.get(replace(row.contender, options=(("threads", 1),)))
-    return one / (threads * row.seconds) if one and row.seconds and threads > 1 else None
-
-
-def _shares(phases: dict[str, float]) -> dict[str, float]:
-    shares: dict[str, float] = {}
-    for verb, seconds in phases.items():
-        name = VERBS[verb].phase
-        shares[name] = shares.get(name, 0.0) + seconds / max(sum(phases.values()), 1e-12)
-    return shares
+    return [compared(row, row.seconds) if row.seconds else row for row in rows]
 
 
 def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Row | None) -> float:
@@ -269,13 +254,11 @@ def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Ro
 
 
 def _same(matrix: np.ndarray, reference: np.ndarray) -> tuple[bool, float]:
-    if np.array_equal(matrix, reference):
-        return True, 0.0
-    if not SCALARS[matrix.dtype].floating:
-        return False, math.inf
-    finite = np.isfinite(reference)
-    if not np.array_equal(finite, np.isfinite(matrix)) or not np.array_equal(matrix[~finite], reference[~finite]):
-        return False, math.inf
-    scale = np.maximum(np.abs(reference[finite]), np.finfo(matrix.dtype).tiny)
-    difference = float((np.abs(matrix[finite] - reference[finite]) / scale).max())
+    """Whether the numbers are equal, but for rounding, and the largest relative difference."""
+    same = np.array_equal(matrix, reference)
+    if same or not SCALARS[matrix.dtype].floating:
+        return same, 0.0 if same else math.inf
+    with np.errstate(invalid="ignore"):  # ∞ beside a number is as far off as can be
+        apart = np.abs(matrix - reference) / np.maximum(np.abs(reference), np.finfo(matrix.dtype).tiny)
+    difference = float(np.where(matrix == reference, 0, np.nan_to_num(apart, nan=np.inf, posinf=np.inf)).max())
     return difference <= len(matrix) * SCALARS[matrix.dtype].eps, difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +170,8 @@ class Comparison:
                 name = best[n] = name if total.get(name, math.inf) <= 1.05 * total[least] else least
         if not best:
             return "Nothing ran: raise the limit."
-        sizes = list(best)
-        starts = [sizes[0], *(b for a, b in pairwise(sizes) if best[a] != best[b])]
-        return "Fastest: " + "; ".join(f"{best[n]} {'from' if len(sizes) > 1 else 'at'} n = {n}" for n in starts) + "."
+        starts = [next(sizes) for _, sizes in groupby(best, best.get)]
+        return "Fastest: " + "; ".join(f"{best[n]} {'from' if len(best) > 1 else 'at'} n = {n}" for n in starts) + "."
 
     def crossover(self) -> str:
         """The size from which the GPU, transfers included, beats the CPU.
@@ -185,13 +184,10 @@ class Comparison:
         """
         if all(row.contender.device != "cuda" for row in self.rows):
             return "GPU: none took part."
-        least: dict[int, dict[str, float]] = {}
-        for row in sorted(self.rows, key=lambda row: row.n):
-            if row.seconds:
-                best, device = least.setdefault(row.n, {}), row.contender.device
-                best[device] = min(best.get(device, math.inf), row.seconds + row.transfer)
-        for n, best in least.items():
-            if best.get("cuda", math.inf) < best.get("cpu", 0.0):
+        ran = [(row.n, row.contender.device, row.seconds + row.transfer) for row in self.rows if row.seconds]
+        for n in sorted({row.n for row in self.rows}):
+            cuda, cpu = (min((t for *of, t in ran if of == [n, x]), default=None) for x in ("cuda", "cpu"))
+            if cuda is not None and cpu is not None and cuda < cpu:
                 return f"The GPU pays from n = {n}, transfers included."
         return "The GPU did not pay at these sizes, transfers included."
 

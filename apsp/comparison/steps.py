@@ -18,7 +18,7 @@ from semiring.host.errors import ShapeError
 from semiring.host.spelling import came
 from semiring.host.types import Array, Axes, Label
 from semiring.kernels.backend import bind
-from semiring.kernels.observed import Observed
+from semiring.kernels.observed import Observed, Observer
 from semiring.kernels.verbs import Verb
 
 from ..answers.result import drawing
@@ -147,16 +147,13 @@ class Steps(Sequence[Step]):
         """
         across = min(len(self), _ACROSS)
         down = -(-len(self) // across)
-        with drawing.canvas(None, save, size=(3.2 * across, 3.4 * down), dpi=dpi) as first:
-            from matplotlib.gridspec import GridSpec
-
-            grid = GridSpec(down, across, first.figure)
-            first.set_subplotspec(grid[0])
+        size = 3.2 * across, 3.4 * down
+        with drawing.canvas(None, save, size=size, dpi=dpi, panels=(down, across)) as first:
             numbers = [output.numbers(step.matrix, self.semiring).astype(np.float64) for step in self.steps]
             finite = np.concatenate([x[np.isfinite(x)] for x in numbers])
             least, most = (float(finite.min()), float(finite.max()) + 1e-9) if len(finite) else (0.0, 1.0)
             for k, values in enumerate(numbers):
-                self._draw(first if k == 0 else first.figure.add_subplot(grid[k]), k, values, least, most)
+                self._draw(first.figure.add_subplot(down, across, k + 1) if k else first, k, values, least, most)
         return first.figure
 
     def _draw(self, axes: Axes, k: int, values: np.ndarray, least: float, most: float) -> None:
@@ -184,16 +181,13 @@ class Steps(Sequence[Step]):
         axes.set_title(f"M{k}: {step.title}".replace(" ⊕ M", "\n⊕ M"), fontsize=8)
 
 
-class _Recorder:
+class _Recorder(Observer):
     """An observer copying the matrix after every verb that writes to it; `phased` where verbs are phases of rounds."""
 
     def __init__(self, M: np.ndarray, labels: Sequence[Label], title: str, zero: float, phased: bool) -> None:
         self._M, self._labels, self._phased, self._rounds = M, labels, phased, 0
         self._zero = f"{zero:g}".replace("inf", "∞")
         self.steps = [Step(title, M.copy(), np.zeros(M.shape, bool))]
-
-    def before(self, verb: Verb, operands: tuple[Array, ...]) -> None:
-        pass
 
     def after(self, verb: Verb, operands: tuple[Array, ...]) -> None:
         if verb.name == "gemms":  # several products at once

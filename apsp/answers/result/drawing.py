@@ -28,16 +28,20 @@ VERMILION, SKY, LIGHT = "#d55e00", "#56b4e9", "0.8"
 
 @contextmanager
 def canvas(
-    ax: Axes, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150
-) -> Iterator[Any]:
-    """Axes (new by default), saved to the file `save` at the end; an unwritable file is refused before drawing."""
+    ax: Axes, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150,
+    panels: tuple[int, int] = (1, 1),
+) -> Iterator[Any]:  # fmt: skip
+    """Axes, saved to the file `save` at the end; an unwritable file is refused before drawing.
+
+    By default new ones, the first of `panels` (rows, columns) of a figure.
+    """
     if save is not None:
         check_output(save, PICTURES)
     pyplot, drawn = (optional(f"matplotlib.{x}", "plot: matplotlib is required") for x in ("pyplot", "figure"))
     if ax is None:
         shape: Any = {"figsize": size, "layout": "constrained"}
         # A figure only saved avoids pyplot, which would keep and show it.
-        ax = (drawn.Figure(**shape) if save is not None else pyplot.figure(**shape)).add_subplot()
+        ax = (drawn.Figure(**shape) if save is not None else pyplot.figure(**shape)).add_subplot(*panels, 1)
     yield ax
     if save is not None:
         with writing(save) as file:

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from datetime import UTC, datetime
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,4 @@ def _doubled(from_n: int | None, to_n: int | None) -> list[int]:
     low, high = from_n or min(256, to_n or 256), to_n or max(1024, from_n or 1024)
     if low > high:
         raise click.UsageError(f"compare: --from-n must not exceed --to-n, got {low} and {high}.")
-    found = [low]
-    while found[-1] * 2 < high:
-        found.append(found[-1] * 2)
-    return [*found, high] if found[-1] < high else found
+    return [*takewhile(high.__gt__, (low << k for k in count())), high]

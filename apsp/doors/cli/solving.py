@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -47,43 +47,26 @@ if TYPE_CHECKING:
     from ...io.saving.base import StrPath
 
 
-class Written(NamedTuple):
-    """Files to be written: distances, in a format of their own if given, predecessors and next hops."""
+def _written(options: Fields) -> tuple[StrPath | None, dict[str, Path]]:
+    """Take the files to be written out of the options: distances, in a format of their own if given, and tables.
 
-    output: str | None
-    output_format: str | None
-    predecessors: Path | None
-    next_hops: Path | None
+    UsageError if they contradict one another.
+    """
+    from ...io.saving import InFormat
 
-    @classmethod
-    def of(cls, options: Fields) -> Written:
-        """Take the files out of the options; UsageError if they contradict one another."""
-        files = cls(*(options.pop(name) for name in cls._fields))
-        if files.output_format is not None and files.output is None:
+    output, format = options.pop("output"), options.pop("output_format")
+    if format is not None:
+        if output is None:
             raise click.UsageError("solve: --output-format is how --output is written. Give both.")
-        if len({os.path.realpath(path) for path in files.every}) < len(files.every):
-            raise click.UsageError(
-                "solve: --output, --predecessors and --next-hops must be different files, got one twice."
-            )
-        return files
-
-    @property
-    def place(self) -> StrPath | None:
-        """The output, in its format."""
-        from ...io.saving import InFormat
-
-        if self.output is None or self.output_format is None:
-            return self.output
-        return InFormat(self.output, f".{self.output_format}")
-
-    @property
-    def tables(self) -> dict[str, Path]:
-        tables = {"predecessors": self.predecessors, "next_hops": self.next_hops}
-        return {name: path for name, path in tables.items() if path is not None}
-
-    @property
-    def every(self) -> list[StrPath]:
-        return [path for path in (self.place, *self.tables.values()) if path is not None]
+        output = InFormat(output, f".{format}")
+    tables = {name: options.pop(name) for name in ("predecessors", "next_hops")}
+    tables = {name: path for name, path in tables.items() if path is not None}
+    every = [*tables.values(), *([] if output is None else [output])]
+    if len({*map(os.path.realpath, every)}) < len(every):
+        raise click.UsageError(
+            "solve: --output, --predecessors and --next-hops must be different files, got one twice."
+        )
+    return output, tables
 
 
 along = click.option(
@@ -163,8 +146,7 @@ def solve(
     del options["plain"]
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
-    files = Written.of(options)
-    output, tables = files.place, files.tables
+    output, tables = _written(options)
     kept = output is not None and getattr(store_of(output), "load", None) is not None
     if options["along"] is not None and pairs is None and None in (source, target) and not kept:
         raise click.UsageError(
@@ -182,14 +164,13 @@ def solve(
         graphs.check(path)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
-    graphs.check_names(graph, output)
-    for path in tables.values():
-        graphs.check_names(graph, path)
+    for place in (output, *tables.values()):
+        graphs.check_names(graph, place)
     coordinates = graphs.positions(positions, graph)
     path_ends = graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
     wanted = graphs.labels(nearest, graph)
-    everything = checksum or verify or any(x is not None for x in (reduction, wanted, path_ends, *files.every))
+    everything = checksum or verify or any(x is not None for x in (reduction, wanted, path_ends, output, *tables))
     limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # with which all pairs are stored
     listed = graphs.read_vertices(graph, table, options, () if everything or limited else ends)
     # A store is written tile by tile during the computation, where the table is not in the memory of one device.
@@ -213,8 +194,11 @@ def solve(
         r.plot(path=None if no or None in ends else r.path(*ends), positions=coordinates, save=plot)
     if checksum:
         _print_checksums(r)
-    if verify and not _verify(r):
-        no = True
+    if verify:
+        found = r.verify("all", paths=r.semiring.add.selects is not None)
+        text = one_line(f"verified: {found}" if found else f"not verified: {found}")
+        report(text, verified=bool(found), verification=str(found))
+        no |= not found
     if not quiet():
         summary(graph, r.seconds, r.rate, **answers.how(r))
     if no:
@@ -226,8 +210,8 @@ def _print_steps(file: str, options: Fields, plot: Path | None) -> None:
     from ...closures import closure
 
     taken = (*READING, "file", "semiring", "schedule", "block", "dtype", "plot", "steps", "plain", "json", "quiet")
-    others = [option.name for option in click.get_current_context().command.params if option.name not in taken]
-    refuse_given([name for name in others if name], "--steps prints matrices and nothing else")
+    others = {option.name or "" for option in click.get_current_context().command.params} - {*taken}
+    refuse_given(others, "--steps prints matrices and nothing else")
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
     _, recorded = closure(
@@ -245,14 +229,6 @@ def _print_checksums(r: Result) -> None:
 
     found = {"fletcher16": f"0x{fletcher16(r.distances):04x}", "crc32": f"0x{crc32(r.distances):08x}"}
     report("\n".join(map(" ".join, found.items())), **found)
-
-
-def _verify(r: Result) -> bool:
-    """Verify all distances, and paths if any; print the outcome."""
-    found = r.verify("all", paths=r.semiring.add.selects is not None)
-    text = one_line(f"verified: {found}" if found else f"not verified: {found}")
-    report(text, verified=bool(found), verification=str(found))
-    return bool(found)
 
 
 @click.command()

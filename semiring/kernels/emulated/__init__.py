@@ -15,10 +15,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,10 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
         )
     if unused := [name for name in define or {} if not re.search(rf"\b{name}\b", text)]:
         raise FormatError(path, None, f"must use the macro {unused[0]} that is defined for it (#ifndef {unused[0]})")
-    if refused := misplaced(text):
-        return Run(refused)
     n = len(matrix)
     with tempfile.TemporaryDirectory(prefix="apsp-") as folder:
         program, given, report = (Path(folder) / name for name in ("program", "given", "report"))
-        if refused := _compile(text, path, program, macros):
+        if refused := misplaced(text) or _compile(text, path, program, macros):
             return Run(refused)
         given.write_bytes(np.ascontiguousarray(matrix, np.float64).tobytes())
         command = [str(program), str(given), str(n), str(-(-n // PITCH) * PITCH), str(int(np.ceil(limit))), str(report)]
@@ -147,11 +145,11 @@ def run(file: Path, matrix: np.ndarray, *, limit: float = 60.0, define: Mapping[
             return Run(f"the time is up: it does not end within {limit:g} seconds")
         if not report.exists():
             return Run(f"it ended with exit code {code}, before its result was there")
-        head, _, body = report.read_bytes().partition(b"\n")
-        found = json.loads(head)
-        lines = _lines(program, found, path)
-    made = _run(found, lines, None if found["fault"] else np.frombuffer(body).reshape(n, n))
-    return replace(made, kernels=_with_registers(made.kernels, for_device(text, macros), path.name))
+        head, _, body = report.read_bytes().partition(b"\n\n")
+        lines = _with_lines(head.decode(), program, path).split("\n")
+    return _run(
+        lines, _registers(for_device(text, macros), path.name), np.frombuffer(body).reshape(n if body else 0, n)
+    )
 
 
 def _ended(command: list[str], limit: float) -> int | None:
@@ -207,58 +205,58 @@ def _object(name: str, command: list[str], to: Path) -> Path:
     return to
 
 
-def _lines(program: Path, found: dict[str, Any], path: Path) -> dict[int, int | None]:
-    """The file's lines of the report's instructions."""
-    sites = [site["pc"] for kernel in found["kernels"] for site in kernel["sites"]]
-    ends = [hazard[key] for hazard in found["hazards"] for key in ("pc", "other")]
-    asked = sorted({pc for pc in (found["pc"], found["other"], *sites, *ends) if pc})
+def _with_lines(report: str, program: Path, path: Path) -> str:
+    """The report, with lines of the file, or null, where it has addresses of instructions."""
+    place, lines = re.compile(r"(?<=, )@(\d+)"), dict[str, str]()
+    asked = sorted({int(pc) for pc in place.findall(report)} - {0})
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
-    if tool is None or not asked:
-        return {}
-    # A call returns to the instruction behind it.
-    command = [tool, "-a", "-i", "-e", str(program), *(hex(pc - 1) for pc in asked)]
-    said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout
-    lines: dict[int, int | None] = {}
-    for part in re.split(r"^(?=0x)", said, flags=re.MULTILINE)[1:]:
-        address, _, places = part.partition("\n")
-        own = re.search(rf"(?:^|/){re.escape(path.name)}:(\d+)", places, re.MULTILINE)
-        lines[int(address, 16) + 1] = int(own[1]) if own else None
-    return lines
+    if tool is not None and asked:
+        # A call returns to the instruction behind it.
+        command = [tool, "-a", "-i", "-e", str(program), *(hex(pc - 1) for pc in asked)]
+        said = subprocess.run(command, capture_output=True, encoding="utf-8", check=False).stdout
+        for part in re.split(r"^(?=0x)", said, flags=re.MULTILINE)[1:]:
+            address, _, places = part.partition("\n")
+            if own := re.search(rf"(?:^|/){re.escape(path.name)}:(\d+)", places, re.MULTILINE):
+                lines[str(int(address, 16) + 1)] = own[1]
+    return place.sub(lambda found: lines.get(found[1], "null"), report)
 
 
-def _run(found: dict[str, Any], lines: dict[int, int | None], matrix: np.ndarray | None) -> Run:
-    def at(pc: int) -> str:
-        return f"line {lines[pc]}: " if lines.get(pc) else ""
+def _run(report: list[str], registers: Callable[[str], int | str], matrix: np.ndarray) -> Run:
+    """The report by lines, as `counted.cpp` writes it."""
 
-    kernels = [
-        Kernel(**{**k, "grid": tuple(k["grid"]), "block": tuple(k["block"]), "sites": _sites(k["sites"], lines)})
-        for k in found["kernels"]
+    def at(line: int | None) -> str:
+        return f"line {line}: " if line else ""
+
+    (fault, line, other, dtype, seconds), *records = map(json.loads, report)
+    kernels, sites, hazards = ([x[1:] for x in records if x[0] == kind] for kind in ("kernel", "site", "hazard"))
+    made: list[list[Any]] = [
+        [name, launches, tuple(grid), tuple(block), *counts, _sites(sites, number), registers(name)]
+        for number, (name, launches, grid, block, *counts) in enumerate(kernels)
     ]
-    hazards: dict[tuple[int, str], tuple[str, int]] = {}
-    for h in found["hazards"]:
-        line, other = lines.get(h["pc"]), lines.get(h["other"])
-        if h["kind"] == "divergent" and line == other:
+    known: dict[tuple[int, str], tuple[str, int]] = {}
+    for kind, text, own, with_line, count in hazards:
+        if kind == "divergent" and own == with_line:
             continue  # one in the file, several in the program
-        text, count = hazards.get((line or 0, h["kind"]), ("", 0))
-        said = f"{at(h['pc'])}{h['text']}" + (f" (line {other})" if other else "")
-        hazards[line or 0, h["kind"]] = text or said, count + h["count"]
-    told = tuple(f"{text}; {count:,} times" if count > 1 else text for _, (text, count) in sorted(hazards.items()))
-    fault = f"{at(found['pc']) or at(found['other'])}{found['fault']}" if found["fault"] else ""
-    return Run(fault, matrix, found["dtype"], tuple(kernels), told, found["seconds"])
+        first, before = known.get((own or 0, kind), ("", 0))
+        said = f"{at(own)}{text}" + (f" (line {with_line})" if with_line else "")
+        known[own or 0, kind] = first or said, before + count
+    told = tuple(f"{text}; {count:,} times" if count > 1 else text for _, (text, count) in sorted(known.items()))
+    fault = fault and f"{at(line) or at(other)}{fault}"
+    return Run(fault, None if fault else matrix, dtype, tuple(Kernel(*k) for k in made), told, seconds)
 
 
-def _sites(found: list[dict[str, Any]], lines: dict[int, int | None]) -> tuple[Site, ...]:
-    """Sites of one line together, in the order of lines."""
-    together: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
-    for site in found:
-        key = lines.get(site.pop("pc")), site.pop("write"), site.pop("space")
-        together[key].update(site)
-    ordered = sorted(together, key=lambda key: (key[0] or 0, key[1], key[2]))
-    return tuple(Site(*key, *together[key].values()) for key in ordered)
+def _sites(sites: list[list[Any]], kernel: int) -> tuple[Site, ...]:
+    """Sites of a kernel, of one line together, in the order of lines."""
+    together: dict[tuple[Any, ...], list[list[int]]] = defaultdict(list)
+    for number, line, write, space, *counts in sites:
+        if number == kernel:
+            together[line or 0, write, space].append(counts)
+    found = sorted(together.items())
+    return tuple(Site(line or None, *of, *map(sum, zip(*counts, strict=True))) for (line, *of), counts in found)
 
 
-def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[Kernel, ...]:
-    """The kernels with the registers that NVRTC gives them."""
+def _registers(text: str, name: str) -> Callable[[str], int | str]:
+    """The registers that NVRTC gives a kernel, or why they are not known."""
     from ..cuda.compile import compile
 
     report, unknown = {}, "not known of templates"
@@ -278,4 +276,4 @@ def _with_registers(kernels: tuple[Kernel, ...], text: str, name: str) -> tuple[
         own = [r.registers for entry, r in report.items() if f"{len(plain)}{plain}" in entry or entry == kernel]
         return max(own, default=unknown)
 
-    return tuple(replace(k, registers=registers(k.name)) for k in kernels)
+    return registers

@@ -63,7 +63,7 @@ struct Memory {
     bool managed = false, freed = false;  // managed: the host may touch it
 };
 static std::map<std::size_t, Memory> device;
-static std::map<int, Memory> variables;  // of shared memory, by offset
+static std::map<std::size_t, Memory> variables;  // of shared memory, by offset
 static std::vector<Kernel> kernels;
 static std::map<std::pair<std::size_t, int>, int> numbers;  // of sites
 static std::vector<Site> sites;
@@ -75,12 +75,10 @@ static std::array<int, 4096> offsets;        // of shared variables
 static unsigned long long now = 2, launched, began, passed_at;
 static unsigned first_thread;  // of the block, in the launch
 static std::size_t dynamic_size, last_pc;
-static char* stack_memory;
-static std::size_t stack_size;
 static int kernel_number = -1;  // −1: the host runs
-static bool running;            // a kernel may be, on a card: the host has not waited since it was launched
+bool running;
 static const char* report_file;
-static std::string numbers_of;  // of the matrix: their dtype
+char dtype[16];
 static auto start = std::chrono::steady_clock::now();
 
 template <class... P> std::string text(const char* format, P... given) {
@@ -93,7 +91,23 @@ static std::string in_block() { return text("kernel %s, block %s", kernels[kerne
 static std::string here() { return in_block() + ", thread " + triple(threadIdx); }
 static std::string where() { return kernel_number < 0 ? "in the host's part" : "in " + here(); }
 
-#include "report.h"
+// The report: faults, hazards and counters, a line of JSON each; addresses of instructions, `@…`, become lines of the file
+// elsewhere: `pc`, if it has none `other`.
+static void write_report(const char* fault, std::size_t pc, std::size_t other, const double* entries = nullptr, std::size_t count = 0) {
+    std::FILE* to = std::fopen(report_file, "wb");
+    if (!to) _exit(99);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    std::fprintf(to, "[\"%s\", @%zu, @%zu, \"%s\", %g]\n", fault, pc, other, dtype, took.count());
+    for (const auto& [of, h] : hazards)
+        std::fprintf(to, "[\"hazard\", \"%s\", \"%s\", @%zu, @%zu, %llu]\n", of.first.c_str(), h.text.c_str(), h.pc, h.other, h.count);
+    for (const Kernel& k : kernels)
+        std::fprintf(to, "[\"kernel\", \"%s\", %llu, [%u, %u, %u], [%u, %u, %u], %zu, %llu, %llu, %s]\n", k.name.c_str(), k.launches, k.grid.x, k.grid.y, k.grid.z, k.block.x, k.block.y, k.block.z, k.shared, k.blocks, k.barriers, k.uncounted ? "true" : "false");
+    for (const Site& s : sites)
+        if (s.requests) std::fprintf(to, "[\"site\", %d, @%zu, %s, \"%s\", %llu, %llu, %llu, %llu, %llu, %llu]\n", s.kernel, s.pc, s.write ? "true" : "false", s.space == GLOBAL ? "global" : "shared", s.requests, s.lanes, s.bytes, s.sectors, s.wavefronts, s.least);
+    std::fputs("\n", to);
+    if (entries) std::fwrite(entries, sizeof(double), count, to);
+    std::fclose(to);
+}
 [[noreturn]] static void fail(std::string fault, std::size_t pc, std::size_t other = 0) {
     for (char& c : fault) c = c == '"' || c == '\\' ? '\'' : c;  // a text of JSON
     write_report(fault.c_str(), pc, other);
@@ -106,7 +120,6 @@ static void hazard(const char* kind, std::size_t pc, std::size_t other, const st
     if (!it.count++) it.text = what, it.pc = pc, it.other = other;
 }
 
-void computed_in(bool whole, int bytes) { numbers_of = (whole ? "int" : "float") + std::to_string(8 * bytes); }
 void* allocate(std::size_t size, const char* name, std::size_t pc, bool managed) {
     const std::size_t page = sysconf(_SC_PAGESIZE), most = sysconf(_SC_PHYS_PAGES) / 4 * page;
     static std::size_t all = 0;
@@ -118,7 +131,6 @@ void* allocate(std::size_t size, const char* name, std::size_t pc, bool managed)
     device[reinterpret_cast<std::size_t>(at)] = {size, name, reinterpret_cast<Word*>(words), managed};
     return at;
 }
-void wait_for_kernels() { running = false; }
 bool release(void* at) {
     const auto found = device.find(reinterpret_cast<std::size_t>(at));
     if (found != device.end() && !found->second.freed) {
@@ -127,14 +139,14 @@ bool release(void* at) {
     }
     return !at;
 }
-// The memory of the device there, or nullptr.
-static const std::pair<const std::size_t, Memory>* device_at(std::size_t at) {
-    const auto found = device.upper_bound(at);
-    return found != device.begin() && at - std::prev(found)->first < std::prev(found)->second.size ? &*std::prev(found) : nullptr;
+// The memory in which all these bytes lie, or nullptr.
+static const std::pair<const std::size_t, Memory>* holder(const std::map<std::size_t, Memory>& all, std::size_t at, std::size_t size = 1) {
+    const auto next = all.upper_bound(at);
+    return next != all.begin() && at - std::prev(next)->first + size <= std::prev(next)->second.size ? &*std::prev(next) : nullptr;
 }
 void written(const void* from, std::size_t size) {
     const std::size_t at = reinterpret_cast<std::size_t>(from);
-    if (const auto* there = size ? device_at(at) : nullptr)
+    if (const auto* there = size ? holder(device, at) : nullptr)
         for (Word *w = there->second.words + (at - there->first) / 4, *end = there->second.words + (at - there->first + size + 3) / 4; w < end; ++w) *w = {1};
 }
 // Variables of the device, as memory of it.
@@ -146,7 +158,7 @@ static void hold(const char* name, char& first, char& end, bool managed) {
 // An end of a copy by the host: on the device if its kind says so, and within what was allocated there.
 static void reaches(const void* from, std::size_t size, int on_device, const char* name, std::size_t pc) {
     const std::size_t at = reinterpret_cast<std::size_t>(from);
-    const auto* there = device_at(at);
+    const auto* there = holder(device, at);
     if (!size) return;
     if (on_device >= 0 && bool(there) != bool(on_device) && !(there && there->second.managed)) fail(text("a copy fails: %s is memory of the %s, and its kind says of the %s", name, there ? "device" : "host", there ? "host" : "device"), pc);
     if (there && there->second.freed) fail(text("a copy fails: %s is memory that cudaFree was given", name), pc);
@@ -169,26 +181,16 @@ void move(void* to, const void* from, std::size_t size) { std::memmove(to, from,
 void* variable(int number, std::size_t size, const char* name) {
     int& offset = offsets[number];
     if (offset < 0) {
-        const int end = variables.empty() ? (dynamic_size + GAP - 1) / GAP * GAP : variables.rbegin()->first + variables.rbegin()->second.size;
-        offset = variables.empty() ? end : (end + GAP - 1) / GAP * GAP + GAP;
-        std::size_t all = size;
-        for (const auto& [at, it] : variables) all += it.size;
-        if (all > STATIC) fail(text("kernel %s: its __shared__ variables take %zu bytes, and a block has %u. Take smaller tiles", kernels[kernel_number].name.c_str(), all, STATIC), 0);
+        offset = variables.empty() ? 0 : (variables.rbegin()->first + variables.rbegin()->second.size + 2 * GAP - 1) / GAP * GAP;
         variables[offset] = {size, name};
-        kernels[kernel_number].shared = all + dynamic_size;
+        std::size_t all = 0;
+        for (const auto& [at, it] : variables) all += it.size;
+        if (all - dynamic_size > STATIC) fail(text("kernel %s: its __shared__ variables take %zu bytes, and a block has %u. Take smaller tiles", kernels[kernel_number].name.c_str(), all - dynamic_size, STATIC), 0);
+        kernels[kernel_number].shared = all;
     }
     return shared + offset;
 }
 
-// The memory that a running thread may touch: on the device, shared, or its own.
-static const Memory* shared_at(std::size_t offset, std::size_t size) {
-    static const Memory all{0, "extern __shared__"};
-    if (offset + size <= dynamic_size) return &all;
-    auto found = variables.upper_bound(int(offset));
-    if (found == variables.begin()) return nullptr;
-    --found;
-    return offset + size <= found->first + found->second.size ? &found->second : nullptr;
-}
 static void ordered(std::size_t offset, int size, bool write, std::size_t pc, const char* name, bool atomic) {
     const unsigned long long since = std::max(passed_at, began), own = met[self / 32];
     const auto unordered = [&](unsigned long long when, int who) {
@@ -231,8 +233,8 @@ static void ordered(const Memory& memory, std::size_t at, std::size_t offset, in
 }
 void access(const void* where, int size, bool write, std::size_t pc, bool atomic) {
     const std::size_t at = reinterpret_cast<std::size_t>(where), offset = at - reinterpret_cast<std::size_t>(shared);
-    if (at - reinterpret_cast<std::size_t>(stack_memory) < stack_size && kernel_number >= 0) return;
-    const auto* some = device_at(at);
+    if (at - reinterpret_cast<std::size_t>(stacks) < stacks_size && kernel_number >= 0) return;
+    const auto* some = holder(device, at);
     const auto within = [at](const char& first, const char& end) { return at - reinterpret_cast<std::size_t>(&first) < std::size_t(&end - &first); };
     const bool own = within(__start_own_variables, __stop_own_variables);
     if (kernel_number < 0) {  // the host, in memory of its own
@@ -246,17 +248,23 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
     }
     last_pc = pc;
     if (own && write) fail(here() + " writes what is constant for kernels: cudaMemcpyToSymbol sets it", pc);
-    int space = GLOBAL;
-    if (offset < touched.size()) {
-        const Memory* memory = shared_at(offset, size);
-        if (!memory) fail(text("%s %s shared memory behind the end of a variable", here().c_str(), write ? "writes" : "reads"), pc);
-        ordered(offset, size, write, pc, memory->name, atomic);
-        space = SHARED;
-    } else if (!some) {
+    const auto wrong = [&](const std::string& why) { fail(here() + (write ? " writes " : " reads ") + why, pc); };
+    const int space = offset < touched.size() ? SHARED : GLOBAL;
+    if (space == SHARED) {
+        const auto* there = holder(variables, offset, size);
+        if (!there) wrong("shared memory behind the end of a variable");
+        ordered(offset, size, write, pc, there->second.name, atomic);
+    } else if (some) {
+        const auto& [first, memory] = *some;
+        if (memory.freed) wrong("memory that cudaFree was given");
+        if (at - first + size > memory.size) wrong(text("out of bounds: %s, beyond its end (it has %zu)", memory.name, memory.size));
+        if (at % size) wrong(text("%d bytes at an address that is no multiple of them", size));
+        ordered(memory, at, at - first, size, write, pc, atomic);
+    } else {
         const char* variables_of_host = &__data_start ? &__data_start : &_end;  // constants and code lie before them
         if (own || at - reinterpret_cast<std::size_t>(&__executable_start) < std::size_t(variables_of_host - &__executable_start)) return;
         if (at - reinterpret_cast<std::size_t>(variables_of_host) < std::size_t(&_end - variables_of_host))
-            fail(text("%s %s a variable of the host: __device__ or __constant__ must stand before it", here().c_str(), write ? "writes" : "reads"), pc);
+            wrong("a variable of the host: __device__ or __constant__ must stand before it");
         std::string near;
         for (const auto& [first, memory] : device) {
             if (memory.freed) continue;
@@ -264,15 +272,7 @@ void access(const void* where, int size, bool write, std::size_t pc, bool atomic
             if (past >= 0 && past < 1 << 24) near = text("%s, %td bytes behind its end (it has %zu)", memory.name, past, memory.size);
             if (before > 0 && before < 1 << 24 && near.empty()) near = text("%s, %td bytes before its beginning", memory.name, before);
         }
-        fail(text("%s %s out of bounds: %s", here().c_str(), write ? "writes" : "reads", near.empty() ? "memory that is not the device's" : near.c_str()), pc);
-    } else if (some->second.freed) {
-        fail(text("%s %s memory that cudaFree was given", here().c_str(), write ? "writes" : "reads"), pc);
-    } else if (at - some->first + size > some->second.size) {
-        fail(text("%s %s out of bounds: %s, beyond its end (it has %zu)", here().c_str(), write ? "writes" : "reads", some->second.name, some->second.size), pc);
-    } else if (at % size) {
-        fail(text("%s %s %d bytes at an address that is no multiple of them", here().c_str(), write ? "writes" : "reads", size), pc);
-    } else {
-        ordered(some->second, at, at - some->first, size, write, pc, atomic);
+        wrong("out of bounds: " + (near.empty() ? "memory that is not the device's" : near));
     }
     std::vector<Access>& log = logs[self];
     if (log.size() >= MOST) {
@@ -380,12 +380,11 @@ bool stuck(Block& all) {
     ++kernels[kernel_number].barriers, passed_at = now++;
     return true;
 }
-void on_stacks(char* memory, std::size_t size) { stack_memory = memory, stack_size = size; }
+unsigned char* room(unsigned, unsigned) { return shared_memory; }
+void enters(Block&) {}
 
-static std::size_t allowed = STATIC;  // bytes of dynamic shared memory that a launch may ask for
-void allow_shared(std::size_t size) { allowed = std::max(allowed, size); }
-static void (*thread_of)(const void*);
-void Launch::run(void (*one)(const void*), const void* given) const {
+int allowed = STATIC;
+void Launch::run(void (*thread)(const void*), const void* given) const {
     const std::size_t threads = std::size_t(block.x) * block.y * block.z, blocks = std::size_t(grid.x) * grid.y * grid.z;
     const auto wrong = [&](const std::string& why) { fail(text("line %d: the launch of %s fails: ", line, name) + why, 0); };
     if (kernel_number >= 0) wrong("a kernel launches it, which is not emulated");
@@ -393,23 +392,23 @@ void Launch::run(void (*one)(const void*), const void* given) const {
     if (threads > 1024 || block.z > 64) wrong("a block has at most 1024 threads (64 along z), got " + triple(block));
     if (grid.x > INT_MAX || grid.y > 65535 || grid.z > 65535) wrong("a grid has at most 65535 blocks along y and z, got " + triple(grid));
     if (shared > DYNAMIC) wrong(text("a block has at most %u bytes of shared memory, got %zu", DYNAMIC, shared));
-    if (shared > allowed) wrong(text("%zu bytes of shared memory, beyond %zu, take cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %zu) before", shared, allowed, name, shared));
+    if (shared > std::size_t(allowed)) wrong(text("%zu bytes of shared memory, beyond %d, take cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %zu) before", shared, allowed, name, shared));
     auto known = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.name == name; });
     if (known == kernels.end()) known = kernels.insert(known, {name});
     kernel_number = known - kernels.begin();
     known->grid = grid, known->block = block, known->shared = std::max(known->shared, shared), known->blocks += blocks;
     dynamic_size = shared, variables.clear(), offsets.fill(-1);
+    if (shared) variables[0] = {shared, "extern __shared__"};
     touched.resize((shared + GAP - 1) / GAP * GAP + 2 * STATIC);
-    logs.resize(std::max(logs.size(), threads)), met.assign(threads / 32 + 1, 0);
-    kernel = [](void** it) { thread_of(it); }, thread_of = one, arguments = static_cast<void**>(const_cast<void*>(given));
+    logs.resize(std::max(logs.size(), threads));
+    kernel = thread, arguments = given;
     // Every other launch runs the last block and the last thread of each first: a card promises no order.
     const bool backwards = known->launches++ % 2;
     gridDim = grid, blockDim = block;
     launched = now++;
     for (std::size_t b = 0; b < blocks; ++b) {
         first_thread = (backwards ? blocks - 1 - b : b) * threads;
-        began = passed_at = now++;
-        std::fill(met.begin(), met.end(), began);
+        began = passed_at = now++, met.assign(threads / 32 + 1, began);
         emulated::run(backwards ? blocks - 1 - b : b, 1, threads, touched.size(), backwards);
     }
     kernel_number = -1, running = true;

@@ -63,15 +63,15 @@ using cudaStream_t = void*;
 
 namespace emulated {
 void* allocate(std::size_t size, const char* name, std::size_t pc, bool managed = false);
-void wait_for_kernels();  // on a card: here all that was launched has ended
 bool release(void* at);
 void copy(void* to, std::size_t apart, const void* from, std::size_t each, std::size_t width, std::size_t rows, int kind, std::size_t pc);
 void fill(void* to, int value, std::size_t size, std::size_t pc);
 void move(void* to, const void* from, std::size_t size);
 void* variable(int number, std::size_t size, const char* name);
-void allow_shared(std::size_t size);
+extern int allowed;  // bytes of dynamic shared memory that a launch may ask for
 void written(const void* at, std::size_t size);
-void computed_in(bool whole, int bytes);
+extern char dtype[16];  // of the numbers in the matrix
+extern bool running;    // a kernel may be, on a card: the host has not waited since it was launched
 [[noreturn]] void refuse(const char* why);
 template <class V> V& variable(int number, const char* name) { return *static_cast<V*>(variable(number, sizeof(V), name)); }
 
@@ -92,7 +92,7 @@ struct Launch {
     }
 };
 // On a card the host waits for kernels here, for all streams alike.
-static cudaError_t waited() { return wait_for_kernels(), cudaSuccess; }
+UNCOUNTED static cudaError_t waited() { return running = false, cudaSuccess; }
 template <class V> cudaError_t allocated(V** to, void* at) { return *to = static_cast<V*>(at), cudaSuccess; }
 }  // namespace emulated
 #define EMULATED_KERNEL(...) [=](auto... given) UNCOUNTED { __VA_ARGS__(given...); }
@@ -181,7 +181,7 @@ static cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) { return 
 static cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int) { return *found = {}, cudaSuccess; }
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout };
 template <class F> cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute of, int value) {
-    if (of == cudaFuncAttributeMaxDynamicSharedMemorySize) emulated::allow_shared(value);
+    if (of == cudaFuncAttributeMaxDynamicSharedMemorySize && value > emulated::allowed) emulated::allowed = value;
     return cudaSuccess;
 }
 
@@ -193,7 +193,7 @@ struct Given {
 };
 template <class V> UNCOUNTED void close_by(void (*closure)(V*, int, int), Given given) {
     const bool whole = std::is_integral_v<V>;
-    computed_in(whole, sizeof(V));
+    std::snprintf(dtype, sizeof dtype, "%s%zu", whole ? "int" : "float", 8 * sizeof(V));
     using Limits = std::numeric_limits<V>;
     const V most = whole ? Limits::max() : Limits::infinity(), least = whole ? Limits::lowest() : -Limits::infinity();
     const int n = given.n, pitch = given.pitch;
@@ -233,6 +233,5 @@ void solve(Given given);
 #undef IN_PLACE
 #undef WIDE
 #undef SHUFFLE
-#undef HALVES
 #undef ATOMIC
 #endif

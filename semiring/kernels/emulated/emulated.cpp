@@ -2,12 +2,7 @@
 #include "emulated.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <memory>
-
-extern char __attribute__((weak)) __start_shared_variables[], __stop_shared_variables[];
-extern "C" unsigned char __attribute__((weak)) shared_memory[];  // of the only block that runs
 #pragma GCC visibility push(hidden)
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -30,14 +25,10 @@ void next(Barrier& barrier) {
     static long turns = 0;
     barrier.arrived = 0, barrier.generation = ++turns;
 }
-void open(Barrier& barrier, long which) {
-    next(barrier);
-    passed(which);
-}
 long meet(long which, int count, std::size_t at) {
     Barrier& barrier = block->barriers[which];
     mine().at = at;
-    if (++barrier.arrived == count) return open(barrier, which), barrier.generation;
+    if (++barrier.arrived == count) return next(barrier), passed(which), barrier.generation;
     mine().waits = &barrier, mine().generation = barrier.generation;
     leave();
     return barrier.generation;
@@ -63,8 +54,10 @@ unsigned __activemask() {
 }
 
 namespace emulated {
-void (*kernel)(void**);
-void** arguments;
+char* stacks;
+std::size_t stacks_size;
+void (*kernel)(const void*);
+const void* arguments;
 static void fiber() {
     for (;; leave()) {
         kernel(arguments);
@@ -76,60 +69,32 @@ char* pages(std::size_t size) {
     return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
 }
 
-// Shared memory ends where a page does, and nobody may touch the next one.
-struct Room {
-    std::size_t size, page = sysconf(_SC_PAGESIZE), whole;
-    char* held;
-    explicit Room(std::size_t size) : size(size), whole((size + page - 1) / page * page), held(pages(whole + page)) {
-        mprotect(held + whole, page, PROT_NONE);
-    }
-    ~Room() { munmap(held, whole + page); }
-    unsigned char* begin() const { return reinterpret_cast<unsigned char*>(held + (whole - size) / 16 * 16); }
-};
-
-static void enter(Block& next) {
-    if (block == &next) return;
-    const std::size_t size = __stop_shared_variables - __start_shared_variables;
-    if (block && size) std::memcpy(block->variables.data(), __start_shared_variables, size);
-    block = &next, shared = next.shared, blockIdx = next.index;
-    if (size) std::memcpy(__start_shared_variables, next.variables.data(), size);
-}
-
-#ifndef STACK
-#define STACK (1 << 16)
-#endif
-// The threads of so many blocks, each on a stack of its own; where these exist already, as they were left.
-static Stack* stacks(std::size_t count) {
-    static char* memory = nullptr;
+// So many threads, each on a stack of STACK bytes of its own; where these exist already, as they were left.
+static Stack* threads_on_stacks(std::size_t count) {
     static std::vector<Stack> all;
     if (all.size() < count) {
-        if (memory) munmap(memory, all.size() * STACK);
-        memory = pages(count * STACK);
+        if (stacks) munmap(stacks, stacks_size);
+        stacks_size = count * STACK, stacks = pages(stacks_size);
         all.assign(count, {});
         for (std::size_t i = 0; i < count; ++i) {
             ucontext_t& context = all[i].context;
             getcontext(&context);
-            context.uc_stack.ss_sp = memory + i * STACK, context.uc_stack.ss_size = STACK;
+            context.uc_stack.ss_sp = stacks + i * STACK, context.uc_stack.ss_size = STACK;
             makecontext(&context, fiber, 0);
         }
-        on_stacks(memory, count * STACK);
     }
     return all.data();
 }
 
 // So many blocks by turns, from one on; `backwards`, whether the last thread of each runs first.
 void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool backwards) {
-    Stack* stack = stacks(std::size_t(count) * threads);
+    Stack* stack = threads_on_stacks(std::size_t(count) * threads);
     std::vector<Block> blocks(count);
-    static std::vector<std::unique_ptr<Room>> rooms;  // kept for the next blocks, as each new page is a fault
-    if (rooms.size() != count || rooms.empty() || rooms[0]->size != size) rooms.clear();
     for (unsigned b = 0; b < count; ++b) {
         Block& one = blocks[b];
         one.index = position(first + b, gridDim);
-        if (rooms.size() == b) rooms.push_back(std::make_unique<Room>(size));
-        one.shared = shared_memory ? shared_memory : rooms[b]->begin();
+        one.shared = room(b, size);
         std::memset(one.shared, 0x7b, size);  // what nobody wrote is no number
-        one.variables.assign(__stop_shared_variables - __start_shared_variables, 0x7b);
         one.fibers.resize(threads);
         for (Fiber& f : one.fibers) f.stack = stack++;
     }
@@ -143,7 +108,8 @@ void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool b
                 Fiber& f = one.fibers[t];
                 if (f.done || (f.waits && f.waits->generation == f.generation)) continue;
                 f.waits = nullptr, f.turned = false;
-                enter(one), self = t;
+                if (block != &one) enters(one), block = &one, shared = one.shared, blockIdx = one.index;
+                self = t;
                 threadIdx = position(t, blockDim);
                 go_on(*f.stack);
                 (f.turned ? turned : some) = true;

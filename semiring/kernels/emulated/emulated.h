@@ -1,5 +1,6 @@
 // CUDA on a processor: threads of a block are fibers that run one at a time until they wait for one another. Blocks run
 // one after the other, those of a cooperative grid by turns. A block, or such a grid, in which all wait is a deadlock.
+#pragma once
 #include <math.h>
 #include <setjmp.h>
 #include <ucontext.h>
@@ -41,7 +42,6 @@ struct dim3 {
 // Each library has its own of what is hidden.
 #pragma GCC visibility push(hidden)
 namespace emulated {
-struct Copy { void* to; const void* from; int size, bytes; };
 struct Barrier { int arrived = 0; long generation = 0; };
 // A stack, and where its thread goes on: jumps cost no call of the system. The next thread begins where one is done.
 struct Stack {
@@ -55,14 +55,11 @@ struct Fiber {
     Barrier* waits = nullptr;
     long generation = 0;
     std::size_t at = 0;  // address of the last instruction where it met others
-    std::vector<Copy> open;
-    std::vector<std::vector<Copy>> groups;
 };
 struct Block {
     uint3 index;
     unsigned char* shared;
     std::vector<Fiber> fibers;
-    std::vector<char> variables;  // of shared memory: what they are while another block runs
     std::map<long, Barrier> barriers;  // 0: of the block
     unsigned long long words[32][32];  // of each warp, what its threads tell one another
     long told[32][32];                 // and when: the generation of the barrier at which they met
@@ -80,12 +77,12 @@ char* pages(std::size_t size);  // nullptr if there are none
 inline uint3 position(unsigned i, dim3 of) { return {i % of.x, i / of.x % of.y, i / of.x / of.y}; }
 void leave();
 void next(Barrier& barrier);
-void open(Barrier& barrier, long which);
-// Hooks of the counting runtime: a barrier is passed; all threads of a block wait or have run; where stacks lie; a lane is
-// read that passes no value. `stuck`: whether a block whose threads all wait can go on.
+// Hooks: shared memory of one of the blocks that run by turns; another block goes on; a barrier is passed; all threads of
+// a block wait or have run; a lane is read that passes no value. `stuck`: whether a block whose threads all wait can go on.
+unsigned char* room(unsigned number, unsigned size);
+void enters(Block& next);
 void passed(long which);
 void paused(Block& all);
-void on_stacks(char* memory, std::size_t size);
 void silent(unsigned lane);
 bool stuck(Block& all);
 long meet(long which, int count, std::size_t at);  // the barrier's generation from then on
@@ -126,13 +123,6 @@ template <class V, class F> OUTSIDE unsigned gathered(unsigned lanes, V own, uns
 // The first of the `width` lanes among which a shuffle stays.
 UNCOUNTED inline int first_of(int width) { return self % 32 / width * width; }
 template <class To, class From> To bits(From from) { To to; std::memcpy(&to, &from, sizeof to); return to; }
-// Both halves of a word.
-using Short = unsigned short;
-template <class V, class F> unsigned halves(F f, unsigned a, unsigned b, unsigned c = 0) {
-    unsigned found = 0;
-    for (int i = 0; i < 32; i += 16) found |= unsigned((unsigned short)f(V(a >> i), V(b >> i), V(c >> i))) << i;
-    return found;
-}
 }  // namespace emulated
 
 #define __syncthreads() emulated::synchronize()
@@ -206,33 +196,21 @@ static int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 static int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
 static int __ffs(unsigned x) { return __builtin_ffs(int(x)); }
 static int __ffsll(long long x) { return __builtin_ffsll(x); }
-static unsigned __byte_perm(unsigned low, unsigned high, unsigned which) {
-    const unsigned long long both = (unsigned long long)high << 32 | low;
-    unsigned found = 0;
-    for (int i = 0; i < 4; ++i) found |= unsigned(both >> 8 * (which >> 4 * i & 7) & 0xff) << 8 * i;
-    return found;
-}
 static int __vimin3_s32(int a, int b, int c) { return min(a, min(b, c)); }
 static int __vimax3_s32(int a, int b, int c) { return max(a, max(b, c)); }
 static unsigned __vimin3_u32(unsigned a, unsigned b, unsigned c) { return min(a, min(b, c)); }
 static unsigned __vimax3_u32(unsigned a, unsigned b, unsigned c) { return max(a, max(b, c)); }
 static unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { return min(a + b, c); }
 static int __viaddmax_s32(int a, int b, int c) { return max(a + b, c); }
-#define HALVES(name, V, next)                                                                                          \
-    static unsigned name(unsigned a, unsigned b, unsigned c = 0) {                                                     \
-        return emulated::halves<V>([](V a, V b, V c) { return V(next); }, a, b, c);                                    \
-    }
-HALVES(__vminu2, emulated::Short, min(a, b)) HALVES(__vmaxu2, emulated::Short, max(a, b)) HALVES(__vmins2, short, min(a, b)) HALVES(__vmaxs2, short, max(a, b))
-HALVES(__vimin3_s16x2, short, min(a, min(b, c))) HALVES(__vimax3_s16x2, short, max(a, max(b, c)))
-HALVES(__vimin3_u16x2, emulated::Short, min(a, min(b, c))) HALVES(__vimax3_u16x2, emulated::Short, max(a, max(b, c)))
-HALVES(__viaddmin_u16x2, emulated::Short, min(emulated::Short(a + b), c)) HALVES(__viaddmax_u16x2, emulated::Short, max(emulated::Short(a + b), c))
 template <class V> void __stcs(V* to, V value) { *to = value; }
 template <class V> V __ldcg(const V* from) { return *from; }
 template <class V> V __ldcs(const V* from) { return *from; }
 
 namespace emulated {
-extern void (*kernel)(void**);
-extern void** arguments;
+extern char* stacks;  // of all threads, one behind the other
+extern std::size_t stacks_size;
+extern void (*kernel)(const void*);
+extern const void* arguments;
 void run(unsigned first, unsigned count, unsigned threads, unsigned size, bool backwards);
 }  // namespace emulated
 #pragma GCC visibility pop

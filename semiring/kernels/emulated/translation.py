@@ -125,10 +125,10 @@ def misplaced(text: str) -> str:
     kernels = {f.name for f in functions if f.kernel} - {f.name for f in functions if not f.kernel}
     for f in functions:
         for found in _CALL.finditer(text, f.body, f.end):
-            name, told = found[1], f"line {_line(text, found.start())}: a kernel calls {found[1]}, of the host"
+            name, place = found[1], f"line {_line(text, found.start())}:"
+            told = f"{place} a kernel calls {name}, of the host"
             if name.rpartition("::")[2] in kernels:
-                line = _line(text, found.start())
-                return f"line {line}: {name} is a kernel, and launched by {name}<<<grid, block>>>(…), not called"
+                return f"{place} {name} is a kernel, and launched by {name}<<<grid, block>>>(…), not called"
             if f.host:
                 continue
             if name.rpartition("::")[2] in hosts:
@@ -142,12 +142,9 @@ def misplaced(text: str) -> str:
 def for_device(text: str, macros: str) -> str:
     """The kernels alone, as NVRTC compiles them: without the host's functions, which launch, and comments."""
     text = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", text, flags=re.MULTILINE)
-    parts, at = [f"{_LIMITS}{macros}#line 1\n"], 0
-    for f in _functions(text):
-        if not f.device:
-            parts += [text[at : f.start], "\n" * text.count("\n", f.start, f.end)]
-            at = f.end
-    return "".join([*parts, text[at:]])
+    for f in reversed([f for f in _functions(text) if not f.device]):
+        text = text[: f.start] + "\n" * text.count("\n", f.start, f.end) + text[f.end :]
+    return f"{_LIMITS}{macros}#line 1\n{text}"
 
 
 def _without_directives(text: str) -> str:
