@@ -10,7 +10,7 @@ else
     echo "1 of 2: $venv stands; it gets what pyproject.toml has asked for since."
 fi
 sh .ci/venv "$venv" "${EXTRAS:-test}"
-echo "2 of 2: the tests, about 8 minutes on two cores; kernels that they compile are kept, so the next time takes about five."
+echo "2 of 2: the tests, about 9 minutes on two cores; kernels that they compile are kept, so the next time takes about six."
 unset PYTHONDONTWRITEBYTECODE # hundreds of processes import the packages
 # One process more than there are cores, as tests wait for other processes and for kernels that another one compiles.
 workers=$("$venv/bin/python" -c "import os; print((os.cpu_count() or 1) + 1)")

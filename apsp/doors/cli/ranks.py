@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from semiring.algebra.ranges import sliced
 from semiring.host.types import Fields
 
 from .exit_codes import ABORT_JOB, NO, ending
@@ -70,6 +69,8 @@ class Served:
         self.shape, self.dtype = matrix.shape, matrix.dtype
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        from semiring.algebra.ranges import sliced
+
         rows, columns = (sliced(k, n, where="DistributedMatrix") for k, n in zip(key, self.shape, strict=True))
         self._matrix.world.allgather([(rows.start, rows.stop, columns.start, columns.stop)])
         return self._matrix.window(rows, columns, everywhere=False)
