@@ -103,7 +103,13 @@ _ROOMS = {
     "answers": "result reach projects measures flows routes neighbourhoods ragged",
     "big": "large distributed",
 }
-_former("apsp", _ROOMS)
+#: Modules of classes that may be in pickles, and of a name of before 0.2, by those that took them in.
+_JOINED = {
+    "io.places.snapping": "io.places",
+    "road.engines.structures": "road.engines.elimination",
+    "padding": "closures",
+}
+_former("apsp", _ROOMS, _JOINED)
 
 
 def __dir__() -> list[str]:

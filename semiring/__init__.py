@@ -99,7 +99,11 @@ _ROOMS = {
     "host": "arrays devices memory cgroups compiling signals escaping spelling errors types",
     "sparse": "csr",
 }
-_former("semiring", _ROOMS)
+_former(
+    "semiring",
+    _ROOMS,
+    {"distributed.matrix": "distributed.comm", "kernels.cuda.sparse.lists": "kernels.cuda.sparse.flows"},
+)
 
 
 def __dir__() -> list[str]:

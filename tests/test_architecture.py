@@ -451,7 +451,7 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88794,
+    "lines of the packages": 88804,
     "files of more than 500 lines": 0,
     "Any": 1406,
     "functions of more than 12 parameters": 6,
@@ -514,5 +514,7 @@ def test_a_pickle_of_a_former_name_is_read():
     import pickle
 
     former = [("semiring.bits", "BitMatrix"), ("apsp.result", "Result"), ("apsp.graph", "Graph")]
-    for module, name in (*former, ("apsp.road.engines.elimination", "Eliminated")):
+    joined = [("apsp.io.places.snapping", "Snapping"), ("apsp.places.snapping", "Snapping")]
+    joined += [("semiring.distributed.matrix", "LocalMatrix"), ("apsp.padding", "closed_together")]
+    for module, name in (*former, *joined, ("apsp.road.engines.elimination", "Eliminated")):
         assert pickle.loads(f"c{module}\n{name}\n.".encode()) is getattr(importlib.import_module(module), name)

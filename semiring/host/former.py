@@ -11,19 +11,19 @@ from types import ModuleType
 class Former:
     """Finder and loader of modules that stood in a package itself and now stand in one of its rooms.
 
-    `rooms`: by room its modules that stood in the package, separated by blanks.
+    `rooms`: by room its modules that stood in the package, separated by blanks; `joined`: modules that others took in.
     """
 
-    def __init__(self, package: str, rooms: dict[str, str]) -> None:
-        self._homes = {
-            f"{package}.{x}": f"{package}.{room}.{x}" for room, names in rooms.items() for x in names.split()
-        }
+    def __init__(self, package: str, rooms: dict[str, str], joined: dict[str, str]) -> None:
+        homes = {x: f"{room}.{x}" for room, names in rooms.items() for x in names.split()} | joined
+        self._homes = {f"{package}.{x}": f"{package}.{home}" for x, home in homes.items()}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, rest = name.partition(".")
         module, _, inner = rest.partition(".")
         home = self._homes.get(f"{package}.{module}")
-        return None if home is None else ModuleSpec(name, self, origin=f"{home}.{inner}".rstrip("."))  # type: ignore[arg-type]
+        origin = self._homes.get(name, home and f"{home}.{inner}".rstrip("."))
+        return None if origin is None else ModuleSpec(name, self, origin=origin)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Python's own empty module, which `exec_module` replaces."""
@@ -36,6 +36,6 @@ class Former:
         sys.modules[spec.name] = import_module(spec.origin)
 
 
-def install(package: str, rooms: dict[str, str]) -> None:
+def install(package: str, rooms: dict[str, str], joined: dict[str, str]) -> None:
     """Let the former modules of a package be found."""
-    sys.meta_path.insert(0, Former(package, rooms))
+    sys.meta_path.insert(0, Former(package, rooms, joined))
