@@ -278,7 +278,7 @@ def test_threads_change_and_ask_at_once():
 
 
 def test_labels_of_weights_count():
-    """Of pandas: sorted otherwise than the edges, or by their ends."""
+    """A pandas Series of weights in another order than the edges, or indexed by their ends."""
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"from": ["B", "A", "A"], "to": ["C", "B", "C"], "t": [7, 4, 12]})
     r, by_ends = shortest_paths(table, weight="t"), table.set_index(["from", "to"])["t"].sort_index()

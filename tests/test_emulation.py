@@ -668,7 +668,7 @@ def test_launches_and_shared_memory_as_they_are_written_in_cuda(tried):
     )
 
 
-#: A right kernel after edits, by which it stays right.
+#: Edits that leave a correct kernel correct.
 SPELLINGS = {
     "a macro before it": naive(
         ("(D, n, pitch, k);", "(D, n, pitch, k);\n    CHECK(cudaGetLastError());"),

@@ -220,13 +220,8 @@ def require_apart(array: Array, *, where: str) -> None:
 
 def share_memory(A: Array, B: Array) -> bool:
     """Whether arrays of one device have entries in common; by shapes and strides, where CuPy sorts all addresses."""
-    if not (A.size and B.size):
-        return False
-    told = (getattr(X, "__cuda_array_interface__", None) for X in (A, B))
-    A, B = (
-        X if interface is None else np.asarray(SimpleNamespace(__array_interface__=interface))  # is not read
-        for X, interface in zip((A, B), told, strict=True)
-    )
+    if not isinstance(A, np.ndarray):  # as NumPy's views of these addresses, which it does not read
+        A, B = (np.asarray(SimpleNamespace(__array_interface__=X.__cuda_array_interface__)) for X in (A, B))
     return np.shares_memory(A, B)
 
 

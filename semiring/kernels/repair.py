@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 
 class Seen:
-    """A matrix X, looked at when asked."""
+    """A matrix X with the facts that a pass over its entries finds, evaluated on first use."""
 
     def __init__(self, X: Array, look: Callable[[], Found]) -> None:
         self.X, self._look = X, look
@@ -88,7 +88,7 @@ class Repair(ABC):
 
     @abstractmethod
     def times(self, A: Any, B: Any) -> Any:
-        """A ⊗ B of such."""
+        """The product A ⊗ B of two of these, as a `Seen`."""
 
     @abstractmethod
     def there(self, lines: np.ndarray) -> Array:
@@ -96,7 +96,7 @@ class Repair(ABC):
 
     @abstractmethod
     def occupied(self, seen: Any, axis: int) -> np.ndarray:
-        """Numbers of the lines across an axis that have entries, or of all."""
+        """Numbers of the lines across an axis of a `Seen` that have entries; all of them where that is not known."""
 
     @abstractmethod
     def settle(self) -> int:
@@ -145,6 +145,7 @@ class Repair(ABC):
         longest, self.blocks, self.changed, self.lengths = 0.0, [], 0, True
         block = int(min(self.block, len(lines)))
         for first in range(0, len(lines), block):
+            # A slice of all would be another array, moved to the device again.
             chosen = lines[first : first + block] if block < len(lines) else lines
             rows, cols = (chosen, near) if by_rows else (near, chosen)
             X = self.keep(rows, cols, np.full_like(self.D, self.zero, shape=(len(rows), len(cols))))
