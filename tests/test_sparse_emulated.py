@@ -830,12 +830,14 @@ def test_starts_of_rows_by_sums_in_a_chain_of_blocks(emulated_kernels):
         from semiring.kernels.cuda.csr import backend as csr
 
         begin = csr.spgemm_text.functions(get("min_plus"), np.dtype("float32"))["begin_rows"]
-        for rows in (1, 16, 17, 1000, 16384, 16385, 50000):
+        for rows in (1, 11, 12, 1000, 11264, 11265, 50000):
             counts, blocks = rng.integers(0, 9, rows).astype(np.int32), rows // (csr.SCANNED * csr.SCANNERS) + 1
             starts, found = (emulated.asarray(np.full(n, x)) for n, x in ((rows + 1, -7), (3 + blocks, 0)))
-            begin((blocks,), (csr.SCANNERS,), (emulated.asarray(counts), np.int32(rows), starts, found))
+            narrow = emulated.asarray(np.full(rows + 1, -7, np.int32))
+            arguments = emulated.asarray(counts), np.int32(rows), starts, narrow, found
+            begin((blocks,), (csr.SCANNERS,), arguments, shared_mem=8 * csr.SCANNED * csr.SCANNERS)
             expected = [0]
             for count in counts.tolist():
                 expected.append(expected[-1] + count)
-            assert np.asarray(starts).tolist() == expected
+            assert np.asarray(starts).tolist() == np.asarray(narrow).tolist() == expected
             assert np.asarray(found)[:2].tolist() == [expected[-1], counts.max()]

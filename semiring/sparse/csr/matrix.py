@@ -105,11 +105,13 @@ class CSR:
         """Export as csr in the library and kind (array or matrix) of `source`."""
         kind, starts = _family(self.source), self.starts
         if len(self.indices) <= np.iinfo(self.indices.dtype).max:
-            starts = starts.astype(self.indices.dtype)
+            starts = starts.astype(self.indices.dtype, copy=False)
         try:
             if self.device == "cpu":
                 return kind((self.data, self.indices, starts), shape=self.shape)
-            made = kind(self.shape, dtype=self.data.dtype)  # CuPy's constructor from arrays synchronises to check them
+            # CuPy's constructor from arrays synchronises to check them; from a matrix it allocates nothing.
+            like = getattr(self.source, "format", None) == "csr" and self.source.shape == self.shape
+            made = kind(self.source if like else self.shape, dtype=self.data.dtype)
             made.data, made.indices, made.indptr = self.data, self.indices.astype(starts.dtype, copy=False), starts
         except ValueError as error:
             raise DTypeError(f"{where}: {kind.__module__} must hold {self.data.dtype}, got {error}.") from error

@@ -248,7 +248,7 @@ def _on_host(A: Any, x: np.ndarray, s: Semiring, threads: int | None, where: str
 
 
 def _on_gpu(A: Matrix, B: Matrix, s: Semiring, where: str) -> Matrix:
-    matrices = [X for X in (A, B) if is_sparse(X)]
+    matrices = [A, B] if B is not A and is_sparse(B) else [A]
     arrays = [Y for X in matrices for Y in (X.indptr, X.indices, X.data)] + ([] if is_sparse(B) else [B])
     if not all(is_plain(X) and X.flags.c_contiguous for X in arrays):
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from bisect import bisect_left
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -37,11 +36,11 @@ CLEARED = 1 << 26
 #: Products of a masked row that cost as much as one entry.
 LOOKED_UP = 16
 #: Rows per thread, and threads per block, of the sums of counts.
-SCANNED, SCANNERS = 16, 1024
+SCANNED, SCANNERS = 11, 1024
 #: Classes of rows by the size of their tables, as in spgemm.cu.
 CLASSES = 16
-#: Keys up to which all rows have tables of one size.
-ALIKE = 96
+#: Keys up to which all rows have tables of one size; products per row, by the mean, up to which that is tried unseen.
+ALIKE, FEW = 96, 48
 #: Most thread blocks of passes over rows or indices.
 BLOCKS = 1 << 10
 #: Most workspace bytes for the longest rows; blocks per multiprocessor.
@@ -199,10 +198,14 @@ def multiply(
 def multiply_checked(A: Matrix, B: Matrix, s: Semiring, where: str) -> tuple[Array, Array, Array] | None:
     """`multiply` of unchecked matrices, starts and indices in 32 or 64 bits; None unless both are well-formed.
 
+    Starts are in 32 bits where the entries allow.
     Sums that depend on their order need columns that ascend within rows.
     """
     product = _Product(A, B, s, None, False, where, check=True)
-    return None if product.refused else product.computed()
+    if product.refused:
+        return None
+    starts, indices, data = product.computed()
+    return starts if len(indices) > COLUMNS else product.narrow, indices, data
 
 
 def summed(B: Any, s: Semiring, where: str) -> Any:
@@ -229,6 +232,11 @@ def summed(B: Any, s: Semiring, where: str) -> Any:
     )
 
 
+def _group(mean: int) -> int:
+    """Lanes per row of B, given its mean length."""
+    return min(32, max(4, 1 << max(0, mean - 1).bit_length()))
+
+
 class _Product:
     """One sparse product, its rows grouped by table size."""
 
@@ -243,12 +251,13 @@ class _Product:
         self.kernels = spgemm_text.functions(s, self.dtype)
         # Bounds of rows, entries counted and entries computed, 0 at first; totals; a chain of blocks.
         self.blocks = self.rows // (SCANNED * SCANNERS) + 1
-        room = cupy.zeros(2 * self.rows + 6 + self.blocks, np.int64)
-        self.bound, totals, self.chain = room[: self.rows], room[2 * self.rows :], room[2 * self.rows + 3 :]
-        self.counts = room[self.rows : 2 * self.rows].view(np.int32).reshape(2, self.rows)
+        size = 8 * (2 * self.rows + 6 + self.blocks)
+        self.room = gpu.memory(size, zeros=size)
+        self.bound, self.counts = self.room.ptr, self.room.ptr + 8 * self.rows
+        totals, self.chain = self.bound + 16 * self.rows, self.bound + 16 * self.rows + 24
         if check:
-            given = self._checked(A, totals[2:])
-            A, B = given, given if B is A else self._checked(B, totals[2:])
+            given = self._checked(A, totals + 16)
+            A, B = given, given if B is A else self._checked(B, totals + 16)
         elif self.ordered and len(B.indices):
             B = summed(B, s, where)
         self.operands = A, B, mask
@@ -258,12 +267,18 @@ class _Product:
         blocks = min(BLOCKS, max(1, -(-self.rows * 8 // THREADS)))
         found = self.bound, np.int32(self.rows), totals
         self.kernels["bound_rows"]((blocks,), (THREADS,), (*operands, *limits, *found))
-        total, self.longest, wrong = gpu.fetch(totals.data.ptr, 3, np.int64).tolist()
+        mean = len(B.indices) // max(1, B.shape[0])
+        self.group, self.counted = _group(mean), self.mode == 0 and 0 < mean * len(A.indices) <= FEW * self.rows
+        if self.counted:  # before the host knows the longest row: one wait less; too long a row, and the kernel returns
+            self._hashed(None, self.rows, ALIKE.bit_length(), self.counts, None, totals)
+            self._begin()
+        total, self.longest, wrong, *self.sizes = gpu.fetch(totals, 5, np.int64).tolist()
         self.refused = wrong & (3 if self.ordered else 1)
-        self.group = min(32, max(4, 1 << max(0, total // max(1, len(A.indices)) - 1).bit_length()))
+        self.counted &= self.longest <= ALIKE
+        self.group = _group(total // max(1, len(A.indices)))
 
-    def _checked(self, A: Matrix, found: Array) -> Matrix:
-        """A with starts in 64 bits and indices in 32; `found` says if it is well-formed."""
+    def _checked(self, A: Matrix, found: int) -> Matrix:
+        """A with starts in 64 bits and indices in 32; whether it is well-formed is put at the address `found`."""
         (rows, columns), count, wide = A.shape, len(A.data), A.indices.itemsize == 8
         starts, indices = cupy.empty(rows + 1, np.int64), cupy.empty(count, np.int32) if wide else A.indices
         given = A.starts, np.int32(A.starts.itemsize == 8), A.indices, np.int32(wide), A.data
@@ -275,15 +290,20 @@ class _Product:
     def computed(self) -> tuple[Any, Any, Any]:
         if self.mode == 1:
             return self._within_mask()
-        counts = self.counts[0]
-        self._over(self.bound, self.longest, counts, None)
-        starts, size, longest = self._begun()
-        C = starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
-        within = counts
+        if not self.counted:
+            began = self.room + (self.chain - self.room.ptr)  # by a count tried in vain
+            began.memset_async(0, 8 * (3 + self.blocks))
+            self._over(self.bound, True, self.longest, self.counts, None)
+            self._begin()
+            self.sizes = self._sizes()
+        size, longest = self.sizes
+        self._require(size)
+        C = self.starts, cupy.empty(size, np.int32), cupy.empty(size, self.dtype)
+        within: Any = self.counts
         if self.mode == 2:
-            mask = self.operands[2]
-            within, longest = (mask.starts[1:] - mask.starts[:-1]) * (counts > 0) + counts, self.longest
-        self._over(within, longest, self.counts[1], C)
+            masked, counts = (starts[1:] - starts[:-1] for starts in (self.operands[2].starts, self.starts))
+            within, longest = masked * (counts > 0) + counts, self.longest
+        self._over(within, self.mode == 2, longest, self.counts + 4 * self.rows, C)
         return C
 
     def _within_mask(self) -> tuple[Any, Any, Any]:
@@ -292,42 +312,44 @@ class _Product:
         most = len(mask.indices)
         self._require(2 * most)
         C = mask.starts, cupy.empty(most, np.int32), cupy.empty(most, self.dtype)
-        self._over(self.bound, self.longest, self.counts[0], C)
-        starts, size, _ = self._begun()
+        self._over(self.bound, True, self.longest, self.counts, C)
+        self._begin()
+        size, _ = self._sizes()
         if size == most:
             return C
         places = cupy.arange(size)
-        rows = cupy.searchsorted(starts, places, side="right") - 1
-        places += (mask.starts[:-1] - starts[:-1])[rows]
-        return starts, C[1][places], C[2][places]
+        rows = cupy.searchsorted(self.starts, places, side="right") - 1
+        places += (mask.starts[:-1] - self.starts[:-1])[rows]
+        return self.starts, C[1][places], C[2][places]
 
-    def _begun(self) -> tuple[Any, int, int]:
-        """CSR starts of rows with the counted entries, their total, and the longest row."""
-        starts = cupy.empty(self.rows + 1, np.int64)
-        arguments = self.counts, np.int32(self.rows), starts, self.chain
-        self.kernels["begin_rows"]((self.blocks,), (SCANNERS,), arguments)
-        size, longest = gpu.fetch(self.chain.data.ptr, 2, np.int64).tolist()
-        self._require(size)
-        return starts, size, longest
+    def _begin(self) -> None:
+        """CSR starts of rows with the counted entries; their total and the longest row into `chain`, initially 0."""
+        self.starts, self.narrow = (cupy.empty(self.rows + 1, kind) for kind in (np.int64, np.int32))
+        arguments = self.counts, np.int32(self.rows), self.starts, self.narrow, self.chain
+        function, shared = self.kernels["begin_rows"], 8 * SCANNED * SCANNERS
+        compile.allow_shared(function, shared)
+        function((self.blocks,), (SCANNERS,), arguments, shared_mem=shared)
+
+    def _sizes(self) -> list[int]:
+        """Entries of C, and those of its longest row."""
+        return gpu.fetch(self.chain, 2, np.int64).tolist()
 
     def _require(self, entries: int) -> None:
         memory.require(entries * (4 + self.dtype.itemsize), "cuda", where=self.where, hint=HINT)
 
-    def _over(self, bound: Any, longest: int, counts: Any, C: Any) -> None:
-        """Count the entries of rows, or compute them into C; at most `bound` keys each, `longest` in any."""
+    def _over(self, bound: Any, wide: bool, longest: int, counts: int, C: Any) -> None:
+        """Count the entries of rows, or compute them into C; at most `bound` keys each, in 64 or 32 bits."""
+        if longest <= ALIKE:  # a table size for all: a power of two ≥ 4/3 of the bound, from 2⁵ on
+            if longest:
+                self._hashed(None, self.rows, max(5, 2 + (-(-longest // 3) - 1).bit_length()), counts, C)
+            return
         width = self._width(C)
         most = BESIDE_ONE if width >= self.columns else TABLE
-        if width >= self.columns and self.rows * width <= CLEARED and longest > ALIKE:
+        if width >= self.columns and self.rows * width <= CLEARED:
             self._strips(None, self.rows, width, counts, C)
             return
-        # Table sizes: powers of two ≥ 4/3 of the bound, from 2⁵ on.
-        limits = [3 << k - 2 for k in range(5, most + 1)]
-        if longest <= ALIKE:
-            if longest:
-                self._hashed(None, self.rows, 5 + bisect_left(limits, longest), counts, C)
-            return
         found, order = cupy.zeros((2, CLASSES), np.uint32), cupy.empty(self.rows, np.int32)
-        keys = bound, np.int32(bound.itemsize == 8), np.int32(self.rows), np.int32(most), found
+        keys = bound, np.int32(wide), np.int32(self.rows), np.int32(most), found
         grid = (min(BLOCKS, -(-self.rows // THREADS)),), (THREADS,)
         self.kernels["count_classes"](*grid, keys)
         self.kernels["list_classes"](*grid, (*keys, found[1], order))
@@ -352,7 +374,8 @@ class _Product:
     def _results(counts: Any, C: Any) -> list[Any]:
         return [counts, *(C or (0, 0, 0))]
 
-    def _hashed(self, rows: Any, count: int, size: int, counts: Any, C: Any) -> None:
+    def _hashed(self, rows: Any, count: int, size: int, counts: Any, C: Any, totals: Any = 0) -> None:
+        """Rows by tables of 2^size keys; with the `totals` of bound_rows, none if one needs more or is malformed."""
         bytes_of = (1 << size) * (4 + (np.dtype(self.value).itemsize if C else 0)) + 8
         in_turn = self.ordered and C is not None
         team = self.group if in_turn or size < 7 else 32
@@ -365,7 +388,7 @@ class _Product:
         function = self.kernels["multiply_hashed"]
         compile.allow_shared(function, shared)
         sizes = np.int32(32 - size), np.int32(team), np.int32(group)
-        arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C))
+        arguments = (*self._arguments(rows, count), *sizes, *self._results(counts, C), totals)
         function((-(-count // teams),), (team * teams,), arguments, shared_mem=shared)
 
     def _width(self, C: Any) -> int:

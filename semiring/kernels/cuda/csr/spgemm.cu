@@ -161,19 +161,27 @@ extern "C" __global__ __launch_bounds__(256) void bound_rows(
     }
 }
 
-// starts ← CSR starts of rows with these counts; found[0] ← their total, found[1] ← the longest row. Blocks in the order of
-// tickets, found[2], add up: found[3 + b] is 1 + the entries up to the end of block b. All of `found` is initially 0.
+// starts, narrow ← CSR starts of rows with these counts, in 64 and in 32 bits; found[0] ← their total, found[1] ← the longest
+// row. Blocks in the order of tickets, found[2], add up: found[3 + b] is 1 + the entries up to the end of block b. All of
+// `found` is initially 0. A block's rows pass through shared memory, an odd number per thread: no bank conflicts.
 extern "C" __global__ __launch_bounds__(1024) void begin_rows(
-    const int* counts, int rows, long long* starts, unsigned long long* found) {
-    constexpr int each = 16;
+    const int* counts, int rows, long long* starts, int* narrow, unsigned long long* found) {
+    constexpr int each = 11, all = 1024 * each;
+    extern __shared__ __align__(16) unsigned char memory[];
+    unsigned long long* sums = reinterpret_cast<unsigned long long*>(memory);
     __shared__ unsigned long long warps[32], before;
     __shared__ unsigned block;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     if (threadIdx.x == 0) block = unsigned(atomicAdd(found + 2, 1ULL));
     __syncthreads();
-    const long long first = (block * 1024LL + threadIdx.x) * each, last = min(first + each, (long long)rows);
+    const long long first = block * (long long)all;
     unsigned long long own = 0, longest = 0;
-    for (long long i = first; i < last; ++i) own += counts[i], longest = max(longest, (unsigned long long)counts[i]);
+    for (int i = threadIdx.x; i < all; i += 1024) {
+        const unsigned long long count = first + i < rows ? counts[first + i] : 0;
+        sums[i] = count, longest = max(longest, count);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x * each; i < (threadIdx.x + 1) * each; ++i) sums[i] = own += sums[i];
     unsigned long long upto = own;
     for (int apart = 1; apart < 32; apart *= 2) {
         const unsigned long long other = __shfl_up_sync(0xffffffffu, upto, apart);
@@ -192,11 +200,15 @@ extern "C" __global__ __launch_bounds__(1024) void begin_rows(
         before -= block > 0;
         atomicExch(found + 3 + block, before + sum + 1);
         if (block == gridDim.x - 1) found[0] = before + sum;
-        if (block == 0) starts[0] = 0;
+        if (block == 0) starts[0] = narrow[0] = 0;
     }
     __syncthreads();
-    unsigned long long sum = before + warps[warp] + upto - own;
-    for (long long i = first; i < last; ++i) starts[i + 1] = sum += counts[i];
+    for (int i = threadIdx.x * each; i < (threadIdx.x + 1) * each; ++i) sums[i] += before + warps[warp] + upto - own;
+    __syncthreads();
+    for (int i = threadIdx.x; i < all && first + i < rows; i += 1024) {
+        starts[first + i + 1] = sums[i];
+        narrow[first + i + 1] = int(sums[i]);
+    }
 }
 
 // Class of a row by its keys: 0 without any, else log₂ of the places of a table that is at most three quarters full, from
@@ -245,12 +257,14 @@ extern "C" __global__ __launch_bounds__(256) void list_classes(
 }
 
 // Rows of C whose columns fit a table of 2^(32 − shift) keys in shared memory; mode 1: the mask's, 2: all others. Without
-// c_indices entries are only counted; without a list, all rows.
+// c_indices entries are only counted; without a list, all rows. With `totals` of bound_rows and check_rows, launched unseen:
+// none if the longest row would not fit, or an operand is malformed.
 extern "C" __global__ void multiply_hashed(
     const int* list, int count, const long long* a_starts, const int* a_indices, const T* a, const long long* b_starts,
     const int* b_indices, const T* b, const long long* mask_starts, const int* mask_indices, int mode, int shift, int team,
-    int group, int* counts, const long long* c_starts, int* c_indices, T* c) {
+    int group, int* counts, const long long* c_starts, int* c_indices, T* c, const long long* totals) {
     extern __shared__ __align__(16) unsigned char memory[];
+    if (totals && (totals[1] > 3LL << (30 - shift) || totals[2] & 1)) return;
     const int size = 1 << (32 - shift), teams = blockDim.x / team, mine = threadIdx.x / team, rank = threadIdx.x % team;
     const bool numeric = c_indices != nullptr;
     W* values = reinterpret_cast<W*>(memory) + mine * (numeric ? size : 0);
