@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ctypes import memmove
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -79,7 +81,7 @@ def cuts(
     rows = len(starts) - 1
     if int(starts[-1]) * each + 4 * rows <= (most if threads == 1 else min(most, ALONE)):
         return [(0, rows)] if rows else []
-    grain = max(1, rows >> 12)  # rows per unit of cutting
+    grain = max(1, rows // (64 * parts * threads))  # rows per unit of cutting
     units = np.minimum(np.arange(grain, rows + grain, grain), rows)
     work = starts[units] * each + 4 * units  # an empty row costs something, too
     total = int(work[-1]) if rows else 0
@@ -235,7 +237,12 @@ def gather_column(
 
 def finite(x: np.ndarray, start: int, stop: int) -> bool:
     """Whether entries start … stop − 1 of a vector of floats are finite."""
-    words = x.view(f"i{x.itemsize}")
-    infinity = int(np.array(np.inf, x.dtype).view(words.dtype))
-    largest = machine_code(entries.largest_magnitude, None, f"{_letter(words)}ii").call
-    return bool(largest(words, start, stop) < infinity)
+    largest, words, infinity = _magnitudes(x.dtype)
+    return bool(largest(x.view(words), start, stop) < infinity)
+
+
+@cache
+def _magnitudes(dtype: np.dtype) -> tuple[Callable[..., int], np.dtype, int]:
+    """Kernel of the largest magnitude of floats as integers, the dtype of these, and infinity."""
+    infinity = np.array(np.inf, dtype).view(f"i{dtype.itemsize}")
+    return machine_code(entries.largest_magnitude, None, f"{_letter(infinity)}ii").call, infinity.dtype, int(infinity)
