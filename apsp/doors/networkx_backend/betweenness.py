@@ -18,7 +18,7 @@ from semiring.dense.routes import adjoint
 from semiring.host.types import Label, Weight
 
 from ...answers.flows import Scale, Sums
-from .graphs import Arcs, Converted, hand_over_if, positions
+from .graphs import Arcs, Converted, hand_over_if
 
 #: Relative rounding tolerance between an arc and the distance of its ends.
 _SLACK = 1e-12
@@ -57,7 +57,7 @@ def betweenness_centrality_subset(
 ) -> dict[Label, float]:
     """Betweenness between some nodes: `networkx.betweenness_centrality_subset`."""
     arcs = _arcs(G, weight, None, sources)
-    through = _sums(arcs, positions(G, sources), _among(G, targets)).through
+    through = _sums(arcs, G.positions(sources), _among(G, targets)).through
     return dict(zip(G.nodes, (through * _scale(G, normalized, False, None).other).tolist(), strict=True))
 
 
@@ -66,7 +66,7 @@ def edge_betweenness_centrality_subset(
 ) -> dict[tuple[Label, ...], float]:
     """Edge betweenness between some nodes: `networkx.edge_betweenness_centrality_subset`, evenly before no target."""
     arcs = _arcs(G, weight, None, sources)
-    along = _sums(arcs, positions(G, sources), _among(G, targets), evenly=True).along
+    along = _sums(arcs, G.positions(sources), _among(G, targets), evenly=True).along
     return _by_edge(G, arcs, along * _scale(G, normalized, True, None).other, weight)
 
 
@@ -76,7 +76,7 @@ def all_shortest_paths(
     """Every shortest path between two nodes: `networkx.all_shortest_paths`."""
     hand_over_if(source not in G or target not in G)
     arcs = _arcs_by_method(G, weight, method)
-    start, end = positions(G, [source, target]).tolist()
+    start, end = G.positions([source, target]).tolist()
     d = arcs.distances(np.array([start]), arcs.short)[0]
     hand_over_if(d[end] == np.inf)
     tight = _adjoint(arcs, "all_shortest_paths").tight(d, start)
@@ -125,7 +125,7 @@ def _above_zero(G: Converted, weight: Weight) -> Arcs:
 
 
 def _drawn(G: Converted, k: int, seed: Any) -> np.ndarray:
-    return positions(G, nx.utils.create_py_random_state(seed).sample(G.nodes, k))
+    return G.positions(nx.utils.create_py_random_state(seed).sample(G.nodes, k))
 
 
 def _among(G: Converted, nodes: Iterable[Label]) -> np.ndarray:

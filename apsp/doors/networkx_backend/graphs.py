@@ -16,10 +16,11 @@ from networkx.utils.backends import _registered_algorithms
 
 from semiring.algebra.catalog import min_plus
 from semiring.dense.ranking import Ranking
-from semiring.host.types import Function, Label, Scalar, Weight
+from semiring.host.errors import NegativeCycleError
+from semiring.host.types import Fields, Function, Label, Scalar, Values, Weight
 
 from ...csgraph.conversion import FLOAT, Network
-from ...csgraph.engines import Rows
+from ...csgraph.engines import Rows, potentials
 from ...road.arcs import SINGLE
 
 #: {node: distance} from one source, and {source: such a dict}.
@@ -60,6 +61,14 @@ class Converted:
     def is_multigraph(self) -> bool:
         return bool(self.graph.is_multigraph())
 
+    @property
+    def names(self) -> np.ndarray:
+        return np.fromiter(self.nodes, object, len(self))  # np.array would look into nodes that are tuples
+
+    def positions(self, nodes: Iterable[Label]) -> np.ndarray:
+        position = {node: k for k, node in enumerate(self.nodes)}
+        return np.array([position[node] for node in nodes], np.int64)
+
     def arcs(self, weight: Weight = None) -> Arcs:
         """Arcs weighing 1, by attribute (cached) or function; unsupported unless finite and exact in float64."""
         found = self._arcs.get(weight) if not callable(weight) else None
@@ -78,13 +87,13 @@ def answered(name: str, function: Function, G: Converted, *args: Any, **kwargs: 
         kwargs["seed"] = nx.utils.create_py_random_state(kwargs["seed"])
     try:
         found = function(G, *args, **kwargs)
-        return _items(found, lambda: _original(name, G, *args, **kwargs)) if isgenerator(found) else found
+        return _items(found, lambda: _original(name, G, args, kwargs)) if isgenerator(found) else found
     except Unsupported:
         pass
-    return _original(name, G, *args, **kwargs)
+    return _original(name, G, args, kwargs)
 
 
-def _items(found: Iterator[Any], otherwise: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+def _items(found: Iterator[object], otherwise: Callable[[], Iterator[object]]) -> Iterator[object]:
     try:
         yield from found
         return
@@ -93,7 +102,7 @@ def _items(found: Iterator[Any], otherwise: Callable[[], Iterator[Any]]) -> Iter
     yield from otherwise()
 
 
-def _original(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
+def _original(name: str, graph: Converted, args: Values, kwargs: Fields) -> Any:
     function = _registered_algorithms.get(name) or getattr(nx, name)  # not registered: barycenter, an alias since 3.7
     return function.orig_func(graph.graph, *args, **kwargs)
 
@@ -104,19 +113,21 @@ def hand_over_if(unsupported: bool) -> None:
         raise Unsupported
 
 
-def positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
-    position = {node: k for k, node in enumerate(G.nodes)}
-    return np.array([position[node] for node in nodes], np.int64)
-
-
-def names(G: Converted) -> np.ndarray:
-    return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
-
-
 def nonnegative(G: Converted, weight: Weight) -> Arcs:
     """The arcs; Unsupported if a weight is negative."""
     arcs = G.arcs(weight)
     hand_over_if(arcs.least < 0)
+    return arcs
+
+
+def without_cycle(G: Converted, weight: Weight) -> Arcs:
+    """The arcs; Unsupported if a cycle is negative: NetworkX raises only for sources that reach it."""
+    arcs = G.arcs(weight)
+    try:
+        if arcs.least < 0:
+            potentials(arcs)
+    except NegativeCycleError:
+        raise Unsupported from None
     return arcs
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from semiring.host.errors import NegativeCycleError
 from semiring.host.types import Label, Scalar, Weight
 
-from .graphs import AllLengths, Arcs, Converted, Lengths, Unsupported, hand_over_if, nonnegative, positions
+from .graphs import AllLengths, Arcs, Converted, Lengths, Unsupported, hand_over_if, nonnegative
 
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
 
@@ -19,7 +19,7 @@ def eccentricity(G: Converted, v: Label = None, sp: AllLengths | None = None, we
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
     wanted = None if v is None else [*G.graph.nbunch_iter(v)]
     hand_over_if(sp is not None or not len(G))
-    found = _farthest(nonnegative(G, weight), None if wanted is None else positions(G, wanted))
+    found = _farthest(nonnegative(G, weight), None if wanted is None else G.positions(wanted))
     e = dict(zip(G.nodes if wanted is None else wanted, found, strict=True))
     return e[v] if v in G else e
 
@@ -92,7 +92,7 @@ def closeness_centrality(
     hand_over_if(backwards or sp is not None or (u is not None and u not in G))
     arcs, n, found = nonnegative(G, distance), len(G), []
     towards = arcs.reversed() if G.is_directed() else arcs  # a function may weigh an undirected edge by direction
-    for _, D in towards.blocks(None if u is None else positions(G, [u])):
+    for _, D in towards.blocks(None if u is None else G.positions([u])):
         reached = np.isfinite(D)
         others, sums = reached.sum(axis=1) - 1.0, np.where(reached, D, 0).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,7 +111,7 @@ def harmonic_centrality(
     backwards = len(targets) < len(origins)
     hand_over_if(backwards and callable(distance) and G.is_directed())
     arcs = nonnegative(G, distance)
-    ends, starts = (np.sort(positions(G, nodes)) for nodes in (targets, origins))
+    ends, starts = (np.sort(G.positions(nodes)) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
     # Searches start from the smaller set; from targets of a digraph on reversed arcs.
     searched = arcs.reversed() if backwards and G.is_directed() else arcs
@@ -121,7 +121,7 @@ def harmonic_centrality(
         else:
             sums += _inverse(D[:, ends]).sum(axis=0)
     value = dict(zip(ends.tolist(), sums.tolist(), strict=True))
-    return {node: value[k] or 0 for node, k in zip(targets, positions(G, targets).tolist(), strict=True)}
+    return {node: value[k] or 0 for node, k in zip(targets, G.positions(targets).tolist(), strict=True)}
 
 
 # Helpers

@@ -17,20 +17,9 @@ from semiring.dense.ranking import in_batches
 from semiring.host.errors import NegativeCycleError
 from semiring.host.types import Label, Weight
 
-from ...csgraph.engines import Rows, potentials
+from ...csgraph.engines import Rows
 from ...road.log import warn
-from .graphs import (
-    BLOCK,
-    AllLengths,
-    Arcs,
-    Converted,
-    Lengths,
-    Unsupported,
-    hand_over_if,
-    names,
-    nonnegative,
-    positions,
-)
+from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, hand_over_if, nonnegative, without_cycle
 
 T = TypeVar("T")
 #: {node: its predecessor} and {node: path}, from one source.
@@ -44,7 +33,7 @@ Paths = dict[Label, list[Label]]
 def shortest_simple_paths(G: Converted, source: Label, target: Label, weight: Weight = None) -> Iterator[list[Label]]:
     """Simple paths, the shortest first: `networkx.shortest_simple_paths`; equal ones in `Result.k_paths`' order."""
     hand_over_if(source not in G or target not in G)
-    arcs, (start, end) = nonnegative(G, weight), positions(G, [source, target]).tolist()
+    arcs, (start, end) = nonnegative(G, weight), G.positions([source, target]).tolist()
     row = arcs.distances(np.array([start]))[0]
     hand_over_if(row[end] == np.inf)
     for starts, vertices, _ in in_batches(arcs.ranking.search(row, start, end)):
@@ -71,7 +60,7 @@ def all_pairs_dijkstra_path_length(
 
 def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
-    for node, lengths, _ in _all(G, _without_cycle(G, weight)):
+    for node, lengths, _ in _all(G, without_cycle(G, weight)):
         yield node, lengths
 
 
@@ -99,13 +88,13 @@ def all_pairs_dijkstra(
 
 def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
-    for node, _, paths in _all(G, _without_cycle(G, weight), paths=True):
+    for node, _, paths in _all(G, without_cycle(G, weight), paths=True):
         yield node, paths
 
 
 def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, Paths]:
     """{node: {node: path}}: `networkx.johnson`."""
-    return {node: paths for node, _, paths in _all(G, _without_cycle(G, weight), paths=True)}
+    return {node: paths for node, _, paths in _all(G, without_cycle(G, weight), paths=True)}
 
 
 def metric_closure(G: Converted, weight: Weight = "weight") -> nx.Graph:
@@ -170,7 +159,7 @@ def floyd_warshall_numpy(
     D = _raise_unbounded(_arcs_by_attribute(G, weight).distances)
     if nodelist is None:
         return D
-    order = positions(G, nodelist)
+    order = G.positions(nodelist)
     return D[np.ix_(order, order)]
 
 
@@ -181,7 +170,7 @@ def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
     values = arcs.numbers(np.where(unreachable, 0, D))
     for i, j in zip(*(axis.tolist() for axis in np.nonzero(unreachable)), strict=True):
         values[i][j] = math.inf
-    keys = names(G)[order].tolist()
+    keys = G.names[order].tolist()
     table: AllLengths = {
         node: defaultdict(infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
     }
@@ -216,7 +205,7 @@ def _all(
     G: Converted, arcs: Arcs, cutoff: float | None = None, *, paths: bool = False
 ) -> Iterator[tuple[Label, Lengths, Paths]]:
     """(node, {node: distance}, {node: path}) for every node; paths on request."""
-    every, nodes = names(G), G.nodes
+    every, nodes = G.names, G.nodes
     most = np.finfo(np.float64).max
     bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # NaN excludes nothing
     for sources, D, P in _blocks(arcs, paths):
@@ -301,17 +290,6 @@ def _unweighted(G: Converted, cutoff: float | None) -> Arcs:
     """Arcs that weigh 1; Unsupported unless the cutoff counts them."""
     hand_over_if(cutoff is not None and not math.isinf(cutoff) and cutoff % 1 != 0)
     return G.arcs()
-
-
-def _without_cycle(G: Converted, weight: Weight) -> Arcs:
-    """The arcs; Unsupported if a cycle is negative: NetworkX raises only for sources that reach it."""
-    arcs = G.arcs(weight)
-    try:
-        if arcs.least < 0:
-            potentials(arcs)
-    except NegativeCycleError:
-        raise Unsupported from None
-    return arcs
 
 
 def _raise_unbounded(compute: Callable[[], T]) -> T:

@@ -13,7 +13,7 @@ from semiring.host.types import Label
 from ...answers.reach import transitive_closure as reachability
 from ...answers.reach.reachability import Reachability
 from ...io.graph import Graph
-from .graphs import Converted, hand_over_if, names
+from .graphs import Converted, hand_over_if
 
 #: Rows unpacked at a time.
 _ROWS = 1024
@@ -72,7 +72,7 @@ def _extended(G: Converted, t: Reachability, loops: bool | None) -> nx.Graph:
 
 
 def _rows(G: Converted, t: Reachability, loops: bool | None) -> Iterator[tuple[Label, list[Label]]]:
-    every, matrix = names(G), t.matrix
+    every, matrix = G.names, t.matrix
     for start in range(0, len(G), _ROWS):
         block = matrix.rows(np.arange(start, min(start + _ROWS, len(G))))
         for k, row in enumerate(block, start):
