@@ -159,7 +159,7 @@ class Rows(NamedTuple):
         n, size = network.n, network.dtype.itemsize
         if self.sources is not None:  # SciPy's batches are copied into the result
             rows = len(self.sources)
-            batch = min(rows, together(n, network.size))
+            batch = min(rows, self._together)
             return n * (rows * (size + 4) + batch * 8) + 20 * network.size  # predecessors are copied last
         options = {} if threads is None else {"threads": threads}
         ops = bind(min_plus, network.dtype, device="cpu", nonnegative=network.least >= 0, **options)
@@ -182,13 +182,18 @@ class Rows(NamedTuple):
             return D, P
         G, n = network.csr, network.n
         D, P = np.empty((len(sources), n), network.dtype), np.empty((len(sources), n), np.int32)
-        step = together(n, network.size)
+        step = self._together
         for start in range(0, len(sources), step):
             part = slice(start, start + step)
             D[part], P[part] = scipys.dijkstra(G, indices=sources[part], return_predecessors=True, limit=options.limit)
             if options.callback:
                 options.callback(min(part.stop, len(sources)) * n, D.size)
         return D, P
+
+    @property
+    def _together(self) -> int:
+        """Rows a call into SciPy, whose searches take two or three times as long if they keep predecessors."""
+        return max(1, together(self.network.n, self.network.size) // 2)
 
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Distance from the nearest source, predecessor on that path, and index of that source, of each vertex."""
