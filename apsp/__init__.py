@@ -107,6 +107,8 @@ _ROOMS = {
 _JOINED = {
     "io.places.snapping": "io.places",
     "road.engines.structures": "road.engines.elimination",
+    "road.engines.saved": "road.engines.stored",
+    "road.engines.labelled": "road.engines.stored",
     "padding": "closures",
 }
 _former("apsp", _ROOMS, _JOINED)

@@ -516,5 +516,6 @@ def test_a_pickle_of_a_former_name_is_read():
     former = [("semiring.bits", "BitMatrix"), ("apsp.result", "Result"), ("apsp.graph", "Graph")]
     joined = [("apsp.io.places.snapping", "Snapping"), ("apsp.places.snapping", "Snapping")]
     joined += [("semiring.distributed.matrix", "LocalMatrix"), ("apsp.padding", "closed_together")]
+    joined += [("apsp.engines.saved", "Saved"), ("apsp.road.engines.labelled", "Labelled")]
     for module, name in (*former, *joined, ("apsp.road.engines.elimination", "Eliminated")):
         assert pickle.loads(f"c{module}\n{name}\n.".encode()) is getattr(importlib.import_module(module), name)

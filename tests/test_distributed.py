@@ -23,7 +23,7 @@ from apsp import (
     shortest_paths,
     transitive_closure,
 )
-from apsp.big.distributed import DistributedMatrix, closing, plans, world
+from apsp.big.distributed import DistributedMatrix, plans, solving, world
 from apsp.generate import road_like
 from apsp.io.saving import tiles
 from apsp.road.engines.elimination import Eliminated
@@ -272,12 +272,12 @@ def test_a_whole_matrix_goes_there_and_back(overwrite):
     for name in ("min_plus-int16", "plus_times-float64"):
         case, A = table(name, 40)
         B = A.copy()
-        D = closing.close(B, case.semiring, ranks, block=16, overwrite=overwrite)
+        D = solving.close(B, case.semiring, ranks, block=16, overwrite=overwrite)
         assert (D is B) == overwrite
         cases.same(case, D, cases.closure(case, A))
         assert overwrite or (A == B).all()
     bits = BitMatrix.from_bool(table("lor_land-bool", 100, 0.02)[1])
-    D = closing.close(bits, get("boolean"), ranks, block=64, overwrite=overwrite)
+    D = solving.close(bits, get("boolean"), ranks, block=64, overwrite=overwrite)
     assert (D is bits) == overwrite
     case, A = table("lor_land-bool", 100, 0.02)
     cases.same(case, D.to_bool(), cases.closure(case, A))
@@ -288,12 +288,12 @@ def test_negative_cycles_are_told_from_rounding(overwrite):
     ranks = world(ranks=2, threads=1)
     ring = np.full((5, 5), np.inf)
     ring[0, 1], ring[1, 2], ring[2, 0], ring[2, 4] = 0.1, 0.7, -0.8, 1
-    D = closing.close(ring.copy(), get("min_plus"), ranks, block=2, overwrite=overwrite)
+    D = solving.close(ring.copy(), get("min_plus"), ranks, block=2, overwrite=overwrite)
     np.testing.assert_allclose(D[:3, :3], [[0, 0.1, 0.8], [-0.1, 0, 0.7], [-0.8, -0.7, 0]])
     assert (D.diagonal() == 0).all()
     ring[2, 0] = -0.9
     with pytest.raises(NegativeCycleError, match=r"-0\.1"):
-        closing.close(ring.copy(), get("min_plus"), ranks, block=2, overwrite=overwrite)
+        solving.close(ring.copy(), get("min_plus"), ranks, block=2, overwrite=overwrite)
     with pytest.raises(NegativeCycleError, match="closed walk at vertex"):
         DistributedMatrix.from_array(ring, world=ranks, block=2).close()
 
@@ -319,7 +319,7 @@ def test_what_cannot_be_is_refused_in_every_rank(monkeypatch):
     with pytest.raises(ShapeError, match="square"):
         DistributedMatrix.from_array(np.zeros((2, 3)), world=ranks)
     with pytest.raises(ShapeError, match="one matrix"):
-        closing.close(np.zeros((2, 3, 3)), get("min_plus"), ranks)
+        solving.close(np.zeros((2, 3, 3)), get("min_plus"), ranks)
     with pytest.raises(AlgebraError, match=r"idempotent.*plus_times.*gpus"):
         DistributedMatrix.from_array(np.eye(3) / 9, "plus_times", world=ranks).close()
     with pytest.raises(MemoryNeeded, match="rank 0 of 2"):

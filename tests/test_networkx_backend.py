@@ -101,7 +101,7 @@ BETWEENNESS = [
     ("betweenness_centrality", {"k": 4, "seed": 2, "normalized": False, "endpoints": True}),
     ("betweenness_centrality", {"k": 12, "seed": 7}),
     ("betweenness_centrality", {"k": 1000, "seed": 1}),
-    ("betweenness_centrality", {"k": 0}),
+    ("betweenness_centrality", {"k": 0, "seed": 4}),
     ("edge_betweenness_centrality", {}),
     ("edge_betweenness_centrality", {"weight": "weight"}),
     ("edge_betweenness_centrality", {"weight": "length", "normalized": False}),

@@ -27,7 +27,6 @@ from ..io.graph import Graph
 from ..io.graph.compressed import Compressed
 from ..io.labels import Labels
 from ..io.reading.from_sparse import compressed
-from ..road import estimates
 from ..road.convergence.saturation import possible
 from ..road.engines.base import FEW, MANY_ARCS
 from ..road.engines.condensation import reached
@@ -103,10 +102,6 @@ class Network:
     @property
     def row_bytes(self) -> int:
         return self.n * self.dtype.itemsize
-
-    @property
-    def search_seconds(self) -> float:
-        return estimates.search(self.n, self.size, "dijkstra")
 
     @property
     def matrix(self) -> np.ndarray:

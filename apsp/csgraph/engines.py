@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,7 +25,7 @@ from ..road import estimates
 from ..road.arcs import SINGLE
 from ..road.engines.base import FEW, placed
 from ..road.engines.elimination import charge
-from ..road.engines.scipy import at_once, little
+from ..road.engines.scipy import at_once, little, together
 from ..road.plans import make_plan
 from ..road.question import Question
 from ..road.repeated import decided
@@ -35,8 +33,6 @@ from ..road.road import answer
 from ..road.wants import Wants
 from .conversion import Network
 
-#: Seconds of a call into SciPy; Ctrl-C is handled between calls.
-BATCH_SECONDS = 0.3
 #: The request for a matrix that is closed where it stands.
 IN_PLACE = Wants(where="csgraph", nulls=(), overwrite=True, table=True, remembers=True)
 #: Rows between calls of a callback.
@@ -163,7 +159,7 @@ class Rows(NamedTuple):
         n, size = network.n, network.dtype.itemsize
         if self.sources is not None:  # SciPy's batches are copied into the result
             rows = len(self.sources)
-            batch = batch_rows(rows, rows * network.search_seconds)
+            batch = min(rows, self._together)
             return n * (rows * (size + 4) + batch * 8) + 20 * network.size  # predecessors are copied last
         options = {} if threads is None else {"threads": threads}
         ops = bind(min_plus, network.dtype, device="cpu", nonnegative=network.least >= 0, **options)
@@ -186,14 +182,18 @@ class Rows(NamedTuple):
             return D, P
         G, n = network.csr, network.n
         D, P = np.empty((len(sources), n), network.dtype), np.empty((len(sources), n), np.int32)
-
-        def advance(start: int, stop: int) -> None:
-            D[start:stop], P[start:stop] = scipys.dijkstra(
-                G, indices=sources[start:stop], return_predecessors=True, limit=options.limit
-            )
-
-        in_batches(len(sources), len(sources) * network.search_seconds, advance, n, options.callback)
+        step = self._together
+        for start in range(0, len(sources), step):
+            part = slice(start, start + step)
+            D[part], P[part] = scipys.dijkstra(G, indices=sources[part], return_predecessors=True, limit=options.limit)
+            if options.callback:
+                options.callback(min(part.stop, len(sources)) * n, D.size)
         return D, P
+
+    @property
+    def _together(self) -> int:
+        """Rows a call into SciPy, whose searches take two or three times as long if they keep predecessors."""
+        return max(1, together(self.network.n, self.network.size) // 2)
 
     def nearest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Distance from the nearest source, predecessor on that path, and index of that source, of each vertex."""
@@ -220,24 +220,3 @@ def potentials(network: Network) -> np.ndarray:
     """h with w(u, v) + h(u) − h(v) ≥ 0 up to rounding, for arcs (Johnson 1977); raises `errors.NegativeCycleError`."""
     arcs = Weighted(network.tails, network.heads, network.weights, network.n, min_plus)
     return arcs.potentials(where="csgraph").astype(network.dtype, copy=False)
-
-
-def batch_rows(rows: int, seconds: float) -> int:
-    """Rows per call of SciPy's search, for a predicted total of `seconds`."""
-    return max(1, min(rows, int(rows * BATCH_SECONDS / max(seconds, 1e-9))))
-
-
-def in_batches(
-    rows: int, seconds: float, advance: Callable[[int, int], None], n: int, callback: Callback | None = None
-) -> None:
-    """advance(start, stop) over all rows, in calls of about `BATCH_SECONDS` and at most `batch_rows` rows."""
-    step, start = batch_rows(rows, seconds), 0
-    most = step
-    while start < rows:
-        stop, begun = min(start + step, rows), time.perf_counter()
-        advance(start, stop)
-        took = time.perf_counter() - begun
-        step = max(1, min(most, 2 * step, int(step * BATCH_SECONDS / max(took, 1e-6))))
-        start = stop
-        if callback:
-            callback(start * n, rows * n)

@@ -29,10 +29,8 @@ from ...io.saving.encoding import decode, encode, plan_from_array, plan_to_array
 from ...road.engines import Engine
 from ...road.engines.dense import Dense
 from ...road.engines.factored import Eliminated
-from ...road.engines.labelled import Labelled
 from ...road.engines.part import Part, as_limit
-from ...road.engines.saved import Saved
-from ...road.engines.stored import Stored
+from ...road.engines.stored import Labelled, Saved, Stored
 from ...road.packing import Word, packed
 from ...road.question import Question
 from ...road.road import answer

@@ -28,8 +28,7 @@ from ...io.graph.edge_lists import numbers, refuse_nan
 from ...io.graph.reweighted import Reweighted, weighted
 from ...io.turns import turns_of
 from ...road.engines import Engine
-from ...road.engines.saved import Saved
-from ...road.engines.stored import Stored
+from ...road.engines.stored import Saved, Stored
 from ...road.log import PATIENCE
 from ...road.question import Question
 from ...road.road import answer

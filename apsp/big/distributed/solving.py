@@ -9,25 +9,27 @@ from copy import copy
 
 import numpy as np
 
-from semiring.algebra.catalog import get
+from semiring.algebra import dtypes
 from semiring.algebra.ranges import local
 from semiring.algebra.records import Semiring
 from semiring.algebra.survey import Survey
 from semiring.dense.bits import BitMatrix
 from semiring.distributed import World, world
-from semiring.host.errors import AlgebraError, DivergenceError
+from semiring.host.errors import AlgebraError, DivergenceError, DomainError, DTypeError, ShapeError
 from semiring.host.types import Array, DType, Fields, Input
 from semiring.kernels.backend import Backend, bind
+from semiring.kernels.observed import Callback
 
 from ...io.graph.ondisk import refuse_overwriting
 from ...io.saving import tiles
+from ...road.convergence import divergence, saturation, settle
 from ...road.log import logger
 from ...road.plans import Plan
 from ...road.wants import Request, Wants
 from ..large import checkpoints
 from ..large.limits import Limits
 from ..large.sources import Source
-from . import closing, plans
+from . import plans
 from .matrix import DistributedMatrix
 
 #: Accepted values of `gpus=`.
@@ -91,7 +93,7 @@ def closed(
     if limits.checkpoint is not None:
         logger.warning("%s: no checkpoint is written of a closure that needs the entire matrix", limits.checkpoint)
     A = matrix.to_array() if wants.limits else source.matrix(semiring, wants.dtype)
-    D: np.ndarray = closing.close(A, semiring, ranks, block=wants.block, callback=wants.callback)
+    D: np.ndarray = close(A, semiring, ranks, block=wants.block, callback=wants.callback)
     if limits.made_in is not None:
         tiles.as_store(D, limits.made_in, semiring)
     return D
@@ -136,7 +138,61 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
     M.world.allgather([None for _ in M.world.local_ranks])  # all tiles are written
 
 
-def close_bits(closed: BitMatrix, request: Request, gpus: WorldLike) -> None:
-    """closed ← its reflexive closure, on the host, by several ranks."""
-    arguments: Fields = {"block": request.block, "overwrite": True, "callback": request.callback}
-    closing.close(closed, get("lor_land"), world_of(gpus), **arguments)
+def close(
+    A: Array,
+    semiring: Semiring,
+    world: World,
+    *,
+    block: int | None = None,
+    overwrite: bool = False,
+    owned: bool = False,
+    callback: Callback | None = None,
+    on_survey: Callable[[Survey], None] = lambda seen: None,
+) -> Array:
+    """A* of a host array or BitMatrix in the computing dtype, in a new array or (`overwrite`) in A.
+
+    `owned`: A may be overwritten unless needed to name a cycle. `on_survey` receives the survey of the entries first.
+    Raises DivergenceError as `apsp.closure`, ShapeError for a batch, DTypeError for a device array.
+    """
+    if not isinstance(A.words if isinstance(A, BitMatrix) else A, np.ndarray):
+        raise DTypeError(
+            "closure: gpus= takes a matrix on the host, a part to each card, got one on a GPU. Take .get()."
+        )
+    if len(A.shape) != 2:
+        raise ShapeError(f"closure: gpus= takes one matrix, (n, n), got shape {A.shape}. Close a batch on one GPU.")
+    M = DistributedMatrix.from_array(A, semiring, world=world, block=block, null_value=None)
+    seen = M.seen
+    on_survey(seen)
+    diverges = divergence.may_diverge(semiring, seen, M.n)
+    loses = diverges and saturation.loses(seen, dtypes.parts(A), A.dtype, semiring, M.n)
+    existence = settle.Existence(A, semiring, seen, overwrite)
+    lengths = existence.precaution() if diverges else None
+    if overwrite or (owned and not diverges):
+        D, ready = A, None
+    else:
+        D, ready = (BitMatrix.zeros(A.shape), None) if isinstance(A, BitMatrix) else M.allocate_result()
+    if lengths is None:
+        M.run(callback=callback)
+        if ready:
+            ready.result()
+        M.gather(D)
+        if not diverges:
+            return D
+        try:
+            lengths = existence.settle(D)
+            if loses:
+                saturation.refuse_in_matrix(D, semiring, where="closure")
+        except (DivergenceError, DomainError) as error:
+            raise settle.lost(error) if overwrite else error from None
+    if lengths is None:
+        return D
+    # Cycles of length about 0 amplify rounding; Johnson's non-negative lengths have none.
+    del M  # before its parts are allocated again
+    if not overwrite:
+        D[...] = A
+    lengths.reweight(D)
+    M = DistributedMatrix.from_array(D, semiring, world=world, block=block, null_value=None)
+    M.run(callback=callback)
+    M.gather(D)
+    lengths.restore(D)
+    return D

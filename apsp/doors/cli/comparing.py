@@ -19,7 +19,6 @@ from ...io.display.terminal import Meter
 from . import graphs
 from .answers import no_progress
 from .choices import SCHEDULE_OR_ALL, Numbers
-from .exit_codes import NO
 from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring
 from .reporting import quiet, report, report_table
 
@@ -68,7 +67,7 @@ def compare(
     json_file: Path | None,
     plot: Path | None,
     **options: Any,
-) -> None:
+) -> bool:
     """Schedules on the graph in FILE, or on random graphs or cycles of several sizes: time, rate, speed-up."""
     from ... import comparison
     from .machine import describe
@@ -107,9 +106,9 @@ def compare(
     report_table(headings, cells, right=(3, 4, 5, 6))
     if not quiet():
         report("\n".join([f"closure over {table.semiring} in {table.dtype}", *table.notes()]), notes=table.notes())
-    if any(row.same is False for row in table.rows):
+    if disagree := any(row.same is False for row in table.rows):
         click.echo("apsp: the schedules disagree; please report this.", err=True)
-        click.get_current_context().exit(NO)
+    return not disagree
 
 
 def _doubled(from_n: int | None, to_n: int | None) -> list[int]:

@@ -60,15 +60,13 @@ class Commands(click.Group):
         with _errors_as_exit_codes():
             return super().make_context(*args, **kwargs)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> None:
+        """Run a command, whose answer False is no."""
         with _errors_as_exit_codes(ctx.meta):
-            try:
-                found = super().invoke(ctx)
-            except click.exceptions.Exit:  # the answer is no
-                finish(ctx.meta)
-                raise
+            answer = super().invoke(ctx)
             finish(ctx.meta)
-            return found
+            if answer is False:
+                raise click.exceptions.Exit(NO)
 
 
 class Terminated(KeyboardInterrupt):

@@ -10,19 +10,7 @@ import click
 from ...io.display.terminal import Meter
 from . import answers, graphs
 from .answers import no_progress, print_lines, summary
-from .options import (
-    FILE,
-    SOURCE,
-    combined,
-    device,
-    dtype,
-    engine,
-    reading,
-    refuse_given,
-    require_dtype,
-    semiring,
-    threads,
-)
+from .options import FILE, SOURCE, refuse_given, require_dtype, searching
 from .reporting import quiet
 
 if TYPE_CHECKING:
@@ -36,7 +24,7 @@ _OUTPUT = click.option("--output", type=click.Path(), help="Write the table ther
 
 @click.command()
 @click.argument("file", type=SOURCE)
-@combined(reading, semiring, engine, dtype, device, threads)
+@searching
 @click.option("--edges", is_flag=True, help="A number an edge, and not a vertex.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="K", help="From K vertices drawn at random, scaled up.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the draw.")
@@ -76,7 +64,7 @@ def betweenness(
 @click.option(
     "--demand", type=FILE, metavar="FILE", required=True, help="A .csv with the columns origin, destination, trips."
 )
-@combined(reading, semiring, engine, dtype, device, threads)
+@searching
 @click.option("--drop-unreachable", is_flag=True, help="Leave out trips between vertices without a path.")
 @_OUTPUT
 def flows(file: str, demand: Path, drop_unreachable: bool, output: str | None, **options: Any) -> None:

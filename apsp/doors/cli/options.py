@@ -132,6 +132,8 @@ engine = click.option(
     metavar="NAME",
     help="dense, elimination, searches, scipy, hops, essential, levels, spanning, united or indexed; see `apsp plan`.",
 )
+#: Options of what is found by engines; with a schedule, and of some vertices.
+searching = combined(reading, semiring, engine, dtype, device, threads)
 spread = combined(
     click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Spread the closure over N GPUs."),
     click.option("--distributed", is_flag=True, help="Spread it over the processes that mpiexec or srun has started."),
@@ -151,3 +153,4 @@ parts = combined(
     click.option("--sources", type=FILE, metavar="FILE", help="Only from the vertices in FILE, one label a line."),
     click.option("--targets", type=FILE, metavar="FILE", help="Only to the vertices in FILE."),
 )
+solving = combined(reading, semiring, engine, computing, dtype, device, threads, parts)

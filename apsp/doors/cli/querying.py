@@ -13,7 +13,7 @@ from semiring.host.escaping import one_line
 from ...io.display.terminal import Meter
 from . import answers, graphs, reaching
 from .choices import FORMAT, REDUCTION, SEMIRING
-from .exit_codes import NO, shell
+from .exit_codes import shell
 from .options import FILE, SOURCE, combined, dtype, ends, reading, refuse_given, require_dtype, semiring, threads
 from .reporting import quiet, report
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--sample", type=click.IntRange(min=1), metavar="ROWS", help="Check a random sample of this many rows.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
 @click.option("--within", type=float, default=0.0, help="How far numbers may be off besides rounding, such as 1e-4.")
-def check(file: str, table: str, sample: int | None, table_format: str | None, **options: Any) -> None:
+def check(file: str, table: str, sample: int | None, table_format: str | None, **options: Any) -> bool:
     """Is TABLE, which another program wrote, that of the best walks in GRAPH? Names the first wrong entry, and why.
 
     TABLE: rows of numbers (.txt, .csv, .npy), or what --output of solve writes; inf is no path. Exit code 1 if wrong.
@@ -52,8 +52,7 @@ def check(file: str, table: str, sample: int | None, table_format: str | None, *
             raise SemiringError(said + way) from None
     text = one_line(f"right: {found}" if found else f"wrong: {found}")
     report(text, right=bool(found), check=str(found), pair=found.pair and list(map(str, found.pair)))
-    if not found:
-        click.get_current_context().exit(NO)
+    return bool(found)
 
 
 @click.command()
@@ -75,7 +74,7 @@ def query(
     nearest: Path | None,
     output: str | None,
     semiring: Semiring | None,
-) -> None:
+) -> bool:
     """Answers from SAVED, which `solve --output` or `reach --output` has written: .npz, tiles/, .zarr, .hubs.
 
     Of distances: with --from and --to, the distance and a path; with one of them, all distances from or to it; else the
@@ -98,13 +97,11 @@ def query(
         if source is None and target is None:
             facts = {"n": found.n, **reaching.counted(found)}
             report(" ".join(f"{name}={x}" for name, x in facts.items()), **facts)
-    elif each:
+        return yes
+    if each:
         answers.print_by_vertex(found, graphs.labels(nearest, found.graph), reduction, output)
-        yes = True
-    else:
-        yes = answers.print_answer(found, (u, v), graphs.pairs(pairs, found.graph), all_listed=False)
-    if not yes:
-        click.get_current_context().exit(NO)
+        return True
+    return answers.print_answer(found, (u, v), graphs.pairs(pairs, found.graph), all_listed=False)
 
 
 def _load(saved: str, semiring: Semiring | None) -> Result | Reachability:

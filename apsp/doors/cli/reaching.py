@@ -15,7 +15,6 @@ from ...io.display.terminal import Meter
 from . import graphs
 from .answers import summary
 from .choices import SEMIRING
-from .exit_codes import NO
 from .options import SOURCE, combined, computing, device, ends, engine, reading, spread, threads
 from .ranks import ranks_of
 from .reporting import quiet, report, report_table
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output", type=click.Path(), help="Write all answers (.npz, tiles/), all pairs (.csv), a matrix (.npy, …)."
 )
-def reach(file: str, source: str | None, target: str | None, counts: bool, output: str | None, **options: Any) -> None:
+def reach(file: str, source: str | None, target: str | None, counts: bool, output: str | None, **options: Any) -> bool:
     """Which vertices of the graph in FILE reach which others, by one edge or more.
 
     With --from and --to: yes or no, and exit code 0 or 1. With --from alone, all that it reaches; with --to alone,
@@ -66,8 +65,7 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     reached = print_reached(t, (u, v), (source, target))
     if not quiet():
         summary(graph, t.seconds, **counted(t), schedule=t.plan.schedule)
-    if not reached:
-        click.get_current_context().exit(NO)
+    return reached
 
 
 def counted(t: Reachability) -> dict[str, int]:

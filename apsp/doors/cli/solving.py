@@ -19,26 +19,7 @@ from ...io.display.terminal import Meter
 from . import answers, graphs
 from .answers import no_progress, summary
 from .choices import REDUCTION, StoreType
-from .exit_codes import NO
-from .options import (
-    FILE,
-    READING,
-    SOURCE,
-    combined,
-    computing,
-    device,
-    dtype,
-    ends,
-    engine,
-    limits,
-    parts,
-    reading,
-    refuse_given,
-    require_dtype,
-    semiring,
-    spread,
-    threads,
-)
+from .options import FILE, READING, SOURCE, combined, ends, limits, refuse_given, require_dtype, solving, spread
 from .ranks import prints_answers, ranks_of
 from .reporting import quiet, report
 
@@ -84,7 +65,7 @@ turning = combined(
 @click.command()
 @click.argument("file", type=SOURCE)
 @ends
-@combined(reading, semiring, engine, computing, dtype, device, threads, parts)
+@solving
 @click.option("--table", type=FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
 @along
 @turning
@@ -128,7 +109,7 @@ def solve(
     verify: bool,
     steps: bool,
     **options: Any,
-) -> None:
+) -> bool:
     """Best walks between all vertices of the graph in FILE, or between some.
 
     With --from and --to, the distance and a path; else a table of the first ten vertices (with one of them, of all
@@ -141,7 +122,7 @@ def solve(
     require_dtype(options["semiring"], options["dtype"])
     if steps:
         _print_steps(file, options, plot)
-        return
+        return True
     refuse_given(("plain",), "--plain is how --steps begin, and goes with them")
     del options["plain"]
     if (positions is None) != (plot is None):
@@ -179,7 +160,7 @@ def solve(
     with Meter("closure", quiet=quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
     if not prints_answers(r, ranks, reduction):
-        return
+        return True
     if output is not None and is_standard_output(output):  # which is then the output's alone
         click.get_current_context().with_resource(redirect_stdout(sys.stderr))
     if saved is not None:
@@ -201,8 +182,7 @@ def solve(
         no |= not found
     if not quiet():
         summary(graph, r.seconds, r.rate, **answers.how(r))
-    if no:
-        click.get_current_context().exit(NO)
+    return not no
 
 
 def _print_steps(file: str, options: Fields, plot: Path | None) -> None:
@@ -233,7 +213,7 @@ def _print_checksums(r: Result) -> None:
 
 @click.command()
 @click.argument("what", metavar="FILE|N")
-@combined(reading, semiring, engine, computing, dtype, device, threads, parts, spread)
+@combined(solving, spread)
 @along
 @turning
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")

@@ -5,17 +5,17 @@ here. NetworkX finds this module by its entry point, and caches results of `conv
 
 | module      | contents                                                                     |
 |-------------|------------------------------------------------------------------------------|
-| graphs      | `Converted`: a graph's arcs as arrays, and distances from them               |
+| graphs      | `Converted`: a graph's arcs as arrays, and distances; `answered`: the answer |
 | serving     | `can_run`, `should_run`                                                      |
 | pairs       | distances and paths of all pairs, in NetworkX's dicts                        |
 | reaching    | transitive closures and reduction                                            |
 | measures    | eccentricities, centralities, and indices                                    |
 | betweenness | betweenness, and all shortest paths                                          |
-| original    | NetworkX's own function, for weights that only Python can add, and errors    |
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -23,18 +23,18 @@ import networkx as nx
 from _apsp_networkx import FUNCTIONS
 
 from . import betweenness, measures, pairs, reaching
-from .graphs import Converted
+from .graphs import Converted, answered
 from .serving import can_run, should_run
 
 __all__ = ["can_run", "convert_from_nx", "convert_to_nx", "should_run"]
 
 
 def __getattr__(name: str) -> Any:
-    """One of `FUNCTIONS`, from the module that defines it."""
+    """One of `FUNCTIONS`, from the module that defines it; NetworkX's own answers what it does not support."""
     modules = (module for module in (pairs, reaching, measures, betweenness) if hasattr(module, name))
     if name not in FUNCTIONS or (module := next(modules, None)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(module, name)
+    return partial(answered, name, getattr(module, name))
 
 
 def convert_from_nx(graph: nx.Graph, *args: Any, **kwargs: Any) -> Converted:

@@ -6,6 +6,7 @@ Weights must be positive; otherwise NetworkX's counts depend on the order of its
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -17,7 +18,7 @@ from semiring.dense.routes import adjoint
 from semiring.host.types import Label, Weight
 
 from ...answers.flows import Scale, Sums
-from .graphs import Arcs, Converted, arcs_or_none, original, positions
+from .graphs import Arcs, Converted, hand_over_if
 
 #: Relative rounding tolerance between an arc and the distance of its ends.
 _SLACK = 1e-12
@@ -32,10 +33,7 @@ def betweenness_centrality(
     seed: Any = None,
 ) -> dict[Label, float]:
     """The share of shortest paths that pass each vertex, {node: number}: `networkx.betweenness_centrality`."""
-    seed = nx.utils.create_py_random_state(seed)
     arcs = _arcs(G, weight, k)
-    if arcs is None:
-        return original("betweenness_centrality", G, k, normalized, weight, endpoints, seed)
     sources = None if k is None or k == len(G) else _drawn(G, k, seed)
     sums = _sums(arcs, sources)
     scale = _scale(G, normalized, endpoints, sources)
@@ -48,10 +46,7 @@ def edge_betweenness_centrality(
     G: Converted, k: int | None = None, normalized: bool = True, weight: Weight = None, seed: Any = None
 ) -> dict[tuple[Label, ...], float]:
     """The share of shortest paths that take each edge, {edge: number}: `networkx.edge_betweenness_centrality`."""
-    seed = nx.utils.create_py_random_state(seed)
     arcs = _arcs(G, weight, k)
-    if arcs is None:
-        return original("edge_betweenness_centrality", G, k, normalized, weight, seed)
     sources = None if k is None else _drawn(G, k, seed)
     along = _sums(arcs, sources).along * _scale(G, normalized, True, sources).other
     return _by_edge(G, arcs, along, weight)
@@ -61,11 +56,8 @@ def betweenness_centrality_subset(
     G: Converted, sources: Iterable[Label], targets: Iterable[Label], normalized: bool = False, weight: Weight = None
 ) -> dict[Label, float]:
     """Betweenness between some nodes: `networkx.betweenness_centrality_subset`."""
-    sources, targets = list(sources), list(targets)
     arcs = _arcs(G, weight, None, sources)
-    if arcs is None:
-        return original("betweenness_centrality_subset", G, sources, targets, normalized, weight)
-    through = _sums(arcs, positions(G, sources), _among(G, targets)).through
+    through = _sums(arcs, G.positions(sources), _among(G, targets)).through
     return dict(zip(G.nodes, (through * _scale(G, normalized, False, None).other).tolist(), strict=True))
 
 
@@ -73,11 +65,8 @@ def edge_betweenness_centrality_subset(
     G: Converted, sources: Iterable[Label], targets: Iterable[Label], normalized: bool = False, weight: Weight = None
 ) -> dict[tuple[Label, ...], float]:
     """Edge betweenness between some nodes: `networkx.edge_betweenness_centrality_subset`, evenly before no target."""
-    sources, targets = list(sources), list(targets)
     arcs = _arcs(G, weight, None, sources)
-    if arcs is None:
-        return original("edge_betweenness_centrality_subset", G, sources, targets, normalized, weight)
-    along = _sums(arcs, positions(G, sources), _among(G, targets), evenly=True).along
+    along = _sums(arcs, G.positions(sources), _among(G, targets), evenly=True).along
     return _by_edge(G, arcs, along * _scale(G, normalized, True, None).other, weight)
 
 
@@ -85,13 +74,11 @@ def all_shortest_paths(
     G: Converted, source: Label, target: Label, weight: Weight = None, method: str = "dijkstra"
 ) -> Iterator[list[Label]]:
     """Every shortest path between two nodes: `networkx.all_shortest_paths`."""
+    hand_over_if(source not in G or target not in G)
     arcs = _arcs_by_method(G, weight, method)
-    if arcs is None or source not in G or target not in G:
-        return original("all_shortest_paths", G, source, target, weight, method)
-    start, end = positions(G, [source, target]).tolist()
-    d = arcs.distances(np.array([start]), arcs.dtype)[0]
-    if d[end] == np.inf:
-        return original("all_shortest_paths", G, source, target, weight, method)
+    start, end = G.positions([source, target]).tolist()
+    d = arcs.distances(np.array([start]), arcs.short)[0]
+    hand_over_if(d[end] == np.inf)
     tight = _adjoint(arcs, "all_shortest_paths").tight(d, start)
     return ([G.nodes[x] for x in path.tolist()] for path in ties(tight, arcs.n, start, end, "all_shortest_paths"))
 
@@ -101,11 +88,8 @@ def all_pairs_all_shortest_paths(
 ) -> Iterator[tuple[Label, dict[Label, list[list[Label]]]]]:
     """(node, {node: every shortest path}): `networkx.all_pairs_all_shortest_paths`."""
     arcs = _arcs_by_method(G, weight, method)
-    if arcs is None:
-        yield from original("all_pairs_all_shortest_paths", G, weight, method)
-        return
     sums, nodes = _adjoint(arcs, "all_pairs_all_shortest_paths"), G.nodes
-    for here, D in arcs.blocks(dtype=arcs.dtype):
+    for here, D in arcs.blocks(dtype=arcs.short):
         for start, d in zip(here.tolist(), D, strict=True):
             tight, paths = sums.tight(d, start), {start: [[nodes[start]]]}
             nearer: dict[int, list[int]] = {}
@@ -119,30 +103,29 @@ def all_pairs_all_shortest_paths(
 # Helpers
 
 
-def _arcs(G: Converted, weight: Weight, k: int | None, sources: Iterable[Label] = ()) -> Arcs | None:
-    """The arcs, or None for NetworkX to answer: weight functions, and sampling before 3.6, differ."""
+def _arcs(G: Converted, weight: Weight, k: int | None, sources: Iterable[Label] = ()) -> Arcs:
+    """The arcs; Unsupported where NetworkX differs: weight functions, and sampling before 3.6."""
     sampled = k is not None and (hasattr(nx.algorithms.centrality.betweenness, "_rescale_e") or k < 1)
-    if callable(weight) or sampled or not len(G) or any(node not in G for node in sources):
-        return None
+    hand_over_if(callable(weight) or sampled or not len(G) or any(node not in G for node in sources))
     return _above_zero(G, weight)
 
 
-def _arcs_by_method(G: Converted, weight: Weight, method: str) -> Arcs | None:
-    known = weight is None or method in ("dijkstra", "bellman-ford")
-    return _above_zero(G, weight) if known and len(G) else None
+def _arcs_by_method(G: Converted, weight: Weight, method: str) -> Arcs:
+    hand_over_if(not len(G) or (weight is not None and method not in ("dijkstra", "bellman-ford")))
+    return _above_zero(G, weight)
 
 
-def _above_zero(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs without loops, if all weights are positive; else None for NetworkX to answer."""
-    arcs = arcs_or_none(G, weight)
-    if arcs is None or (len(arcs.weights) and arcs.weights.min() <= 0):
-        return None
+def _above_zero(G: Converted, weight: Weight) -> Arcs:
+    """The arcs without loops; Unsupported unless all weights are positive."""
+    arcs = G.arcs(weight)
+    hand_over_if(bool(len(arcs.weights)) and arcs.weights.min() <= 0)
     kept = arcs.tails != arcs.heads
-    return arcs if kept.all() else Arcs(arcs.n, arcs.tails[kept], arcs.heads[kept], arcs.weights[kept], arcs.integral)
+    parts = {"ends": arcs.tails[kept], "heads": arcs.heads[kept], "weights": arcs.weights[kept]}
+    return arcs if kept.all() else replace(arcs, **parts)
 
 
 def _drawn(G: Converted, k: int, seed: Any) -> np.ndarray:
-    return positions(G, seed.sample(G.nodes, k))
+    return G.positions(nx.utils.create_py_random_state(seed).sample(G.nodes, k))
 
 
 def _among(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
@@ -157,14 +140,14 @@ def _scale(G: Converted, normalized: bool, endpoints: bool, sources: np.ndarray 
 
 def _adjoint(arcs: Arcs, where: str, used: np.ndarray | slice = slice(None)) -> Any:
     starts = np.searchsorted(arcs.tails[used], np.arange(arcs.n + 1))
-    return adjoint(min_plus, arcs.dtype, (starts, arcs.heads[used], arcs.weights[used]), where=where)
+    return adjoint(min_plus, arcs.short, (starts, arcs.heads[used], arcs.weights[used]), where=where)
 
 
 def _sums(arcs: Arcs, sources: np.ndarray | None, asked: np.ndarray | None = None, *, evenly: bool = False) -> Any:
     """Flows through vertices and along arcs, of paths between sources and `asked` vertices (default: all)."""
     sums, asked = None, np.ones((1, arcs.n)) if asked is None else asked
     used = np.ones(len(arcs.tails), np.bool_)
-    for here, D in arcs.blocks(sources, arcs.dtype):
+    for here, D in arcs.blocks(sources, arcs.short):
         if sums is None:
             if sources is None and len(D) == arcs.n:  # no shortest path takes an arc longer than its distance
                 used = arcs.weights <= D[arcs.tails, arcs.heads] * (1 + _SLACK)

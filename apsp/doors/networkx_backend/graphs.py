@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import isgenerator
 from itertools import chain
 from typing import Any
 
@@ -15,10 +16,11 @@ from networkx.utils.backends import _registered_algorithms
 
 from semiring.algebra.catalog import min_plus
 from semiring.dense.ranking import Ranking
-from semiring.host.types import Label, Scalar, Weight
+from semiring.host.errors import NegativeCycleError
+from semiring.host.types import Fields, Function, Label, Scalar, Values, Weight
 
 from ...csgraph.conversion import FLOAT, Network
-from ...csgraph.engines import Rows
+from ...csgraph.engines import Rows, potentials
 from ...road.arcs import SINGLE
 
 #: {node: distance} from one source, and {source: such a dict}.
@@ -31,7 +33,7 @@ _EXACT, _SHORT = 2**53, 2**24
 
 
 class Unsupported(Exception):
-    """Weights that only Python can add; NetworkX must compute."""
+    """A call that NetworkX must answer, for weights that only Python can add, or for its exceptions."""
 
 
 class Converted:
@@ -59,6 +61,14 @@ class Converted:
     def is_multigraph(self) -> bool:
         return bool(self.graph.is_multigraph())
 
+    @property
+    def names(self) -> np.ndarray:
+        return np.fromiter(self.nodes, object, len(self))  # np.array would look into nodes that are tuples
+
+    def positions(self, nodes: Iterable[Label]) -> np.ndarray:
+        position = {node: k for k, node in enumerate(self.nodes)}
+        return np.array([position[node] for node in nodes], np.int64)
+
     def arcs(self, weight: Weight = None) -> Arcs:
         """Arcs weighing 1, by attribute (cached) or function; unsupported unless finite and exact in float64."""
         found = self._arcs.get(weight) if not callable(weight) else None
@@ -69,61 +79,76 @@ class Converted:
         return found
 
 
-def original(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
-    """NetworkX's own answer, for weights that only Python can add, and for exceptions."""
+def answered(name: str, function: Function, G: Converted, *args: Any, **kwargs: Any) -> Any:
+    """The answer of a function of this backend, or NetworkX's own, from the beginning, if it raises `Unsupported`."""
+    args = tuple(list(x) if isinstance(x, Iterator) else x for x in args)  # both may read them
+    kwargs = {key: list(x) if isinstance(x, Iterator) else x for key, x in kwargs.items()}
+    if "seed" in kwargs:  # a generator already, unless the backend is called directly
+        kwargs["seed"] = nx.utils.create_py_random_state(kwargs["seed"])
+    try:
+        found = function(G, *args, **kwargs)
+        return _items(found, lambda: _original(name, G, args, kwargs)) if isgenerator(found) else found
+    except Unsupported:
+        pass
+    return _original(name, G, args, kwargs)
+
+
+def _items(found: Iterator[object], otherwise: Callable[[], Iterator[object]]) -> Iterator[object]:
+    try:
+        yield from found
+        return
+    except Unsupported:  # before the first item
+        pass
+    yield from otherwise()
+
+
+def _original(name: str, graph: Converted, args: Values, kwargs: Fields) -> Any:
     function = _registered_algorithms.get(name) or getattr(nx, name)  # not registered: barycenter, an alias since 3.7
     return function.orig_func(graph.graph, *args, **kwargs)
 
 
-def positions(G: Converted, nodes: Iterable[Label]) -> np.ndarray:
-    position = {node: k for k, node in enumerate(G.nodes)}
-    return np.array([position[node] for node in nodes], np.int64)
+def hand_over_if(unsupported: bool) -> None:
+    """Raise Unsupported in that case."""
+    if unsupported:
+        raise Unsupported
 
 
-def names(G: Converted) -> np.ndarray:
-    return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
+def nonnegative(G: Converted, weight: Weight) -> Arcs:
+    """The arcs; Unsupported if a weight is negative."""
+    arcs = G.arcs(weight)
+    hand_over_if(arcs.least < 0)
+    return arcs
 
 
-def nonnegative(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs if no weight is negative, else None for NetworkX to answer."""
-    arcs = arcs_or_none(G, weight)
-    return None if arcs is None or arcs.negative else arcs
-
-
-def arcs_or_none(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs; None if only Python can add the weights."""
+def without_cycle(G: Converted, weight: Weight) -> Arcs:
+    """The arcs; Unsupported if a cycle is negative: NetworkX raises only for sources that reach it."""
+    arcs = G.arcs(weight)
     try:
-        return G.arcs(weight)
-    except Unsupported:
-        return None
+        if arcs.least < 0:
+            potentials(arcs)
+    except NegativeCycleError:
+        raise Unsupported from None
+    return arcs
 
 
 @dataclass(frozen=True)
-class Arcs:
-    """Arcs in adjacency order, with the least of parallel weights; `integral` if all weights are integers."""
+class Arcs(Network):
+    """The network of arcs in adjacency order, with the least of parallel weights; `integral` if all are integers."""
 
-    n: int
-    tails: np.ndarray
-    heads: np.ndarray
-    weights: np.ndarray
-    integral: bool
-
-    @property
-    def negative(self) -> bool:
-        return bool(len(self.weights)) and bool(self.weights.min() < 0)
+    integral: bool = False
 
     def reversed(self) -> Arcs:
-        return Arcs(self.n, self.heads, self.tails, self.weights, self.integral)
+        return replace(self, ends=self.heads, heads=self.tails)
 
-    def network(self, dtype: np.dtype = FLOAT) -> Network:
-        weights = self.weights.astype(dtype, copy=False)
-        return Network(self.n, dtype, ends=self.tails, heads=self.heads, weights=weights)
+    def to(self, dtype: np.dtype) -> Arcs:
+        """The arcs with distances in a dtype that holds them."""
+        return self if dtype == self.dtype else replace(self, dtype=dtype, weights=self.weights.astype(dtype))
 
     @cached_property
-    def dtype(self) -> np.dtype:
+    def short(self) -> np.dtype:
         """float32 if it holds all sums of integer weights, else float64."""
-        short = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
-        return np.dtype(np.float32) if short else FLOAT
+        narrow = self.integral and float(np.abs(self.weights).max(initial=0)) * self.n < _SHORT
+        return np.dtype(np.float32) if narrow else FLOAT
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -131,8 +156,8 @@ class Arcs:
         return Ranking(min_plus, (self.tails, self.heads, self.weights), self.n, where="shortest_simple_paths")
 
     def distances(self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT) -> np.ndarray:
-        network = self.network(self.dtype if sources is None or len(sources) >= SINGLE else FLOAT)
-        return Rows(network, sources).distances().astype(dtype, copy=False)
+        many = sources is None or len(sources) >= SINGLE
+        return Rows(self.to(self.short) if many else self, sources).distances().astype(dtype, copy=False)
 
     def blocks(
         self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT
@@ -160,7 +185,7 @@ def _arcs(graph: nx.Graph, nodes: list[Label], weight: Weight) -> Arcs:
     heads = np.fromiter(map(position.__getitem__, chain.from_iterable(neighbours)), np.int32, sum(counts))
     tails = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if weight is None:
-        return Arcs(len(nodes), tails, heads, np.ones(len(heads)), True)
+        return Arcs(len(nodes), FLOAT, ends=tails, heads=heads, weights=np.ones(len(heads)), integral=True)
     try:
         values = list(_values(graph, nodes, weight))
     except TypeError as error:  # incomparable parallel edges, or raised by the function
@@ -169,7 +194,7 @@ def _arcs(graph: nx.Graph, nodes: list[Label], weight: Weight) -> Arcs:
         weighted = np.array([value is not None for value in values], bool)
         tails, heads, values = tails[weighted], heads[weighted], [value for value in values if value is not None]
     weights, integral = _as_floats(values, len(nodes))
-    return Arcs(len(nodes), tails, heads, weights, integral)
+    return Arcs(len(nodes), FLOAT, ends=tails, heads=heads, weights=weights, integral=integral)
 
 
 def _values(graph: nx.Graph, nodes: list[Label], weight: str | Callable[..., Scalar]) -> Iterable[Scalar]:

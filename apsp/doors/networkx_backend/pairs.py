@@ -17,9 +17,9 @@ from semiring.dense.ranking import in_batches
 from semiring.host.errors import NegativeCycleError
 from semiring.host.types import Label, Weight
 
-from ...csgraph.engines import Rows, potentials
+from ...csgraph.engines import Rows
 from ...road.log import warn
-from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none, names, nonnegative, original, positions
+from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, hand_over_if, nonnegative, without_cycle
 
 T = TypeVar("T")
 #: {node: its predecessor} and {node: path}, from one source.
@@ -32,16 +32,13 @@ Paths = dict[Label, list[Label]]
 
 def shortest_simple_paths(G: Converted, source: Label, target: Label, weight: Weight = None) -> Iterator[list[Label]]:
     """Simple paths, the shortest first: `networkx.shortest_simple_paths`; equal ones in `Result.k_paths`' order."""
-    arcs = nonnegative(G, weight) if source in G and target in G else None
-    if arcs is not None:
-        start, end = (G.nodes.index(node) for node in (source, target))
-        row = arcs.distances(np.array([start]))[0]
-        if row[end] != np.inf:
-            for starts, vertices, _ in in_batches(arcs.ranking.search(row, start, end)):
-                nodes = [G.nodes[x] for x in vertices.tolist()]
-                yield from (nodes[a:b] for a, b in pairwise(starts.tolist()))
-            return
-    yield from original("shortest_simple_paths", G, source, target, weight)
+    hand_over_if(source not in G or target not in G)
+    arcs, (start, end) = nonnegative(G, weight), G.positions([source, target]).tolist()
+    row = arcs.distances(np.array([start]))[0]
+    hand_over_if(row[end] == np.inf)
+    for starts, vertices, _ in in_batches(arcs.ranking.search(row, start, end)):
+        nodes = [G.nodes[x] for x in vertices.tolist()]
+        yield from (nodes[a:b] for a, b in pairwise(starts.tolist()))
 
 
 # From every vertex, by distance
@@ -49,66 +46,68 @@ def shortest_simple_paths(G: Converted, source: Label, target: Label, weight: We
 
 def all_pairs_shortest_path_length(G: Converted, cutoff: float | None = None) -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
-    return _each("all_pairs_shortest_path_length", G, cutoff, select=_lengths)
+    for node, lengths, _ in _all(G, _unweighted(G, cutoff), cutoff):
+        yield node, lengths
 
 
 def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
-    return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, arcs_of=nonnegative, select=_lengths)
+    for node, lengths, _ in _all(G, nonnegative(G, weight), cutoff):
+        yield node, lengths
 
 
 def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
-    return _each("all_pairs_bellman_ford_path_length", G, weight, arcs_of=_without_cycle, select=_lengths)
+    for node, lengths, _ in _all(G, without_cycle(G, weight)):
+        yield node, lengths
 
 
 def all_pairs_shortest_path(G: Converted, cutoff: float | None = None) -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
-    return _each("all_pairs_shortest_path", G, cutoff)
+    for node, _, paths in _all(G, _unweighted(G, cutoff), cutoff, paths=True):
+        yield node, paths
 
 
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
-    return _each("all_pairs_dijkstra_path", G, cutoff, weight, arcs_of=nonnegative)
+    for node, _, paths in _all(G, nonnegative(G, weight), cutoff, paths=True):
+        yield node, paths
 
 
 def all_pairs_dijkstra(
     G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, tuple[Lengths, Paths]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
-    both = lambda lengths, paths: (lengths, paths)  # noqa: E731
-    return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=nonnegative, select=both)
+    for node, lengths, paths in _all(G, nonnegative(G, weight), cutoff, paths=True):
+        yield node, (lengths, paths)
 
 
 def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
-    return _each("all_pairs_bellman_ford_path", G, weight, arcs_of=_without_cycle)
+    for node, _, paths in _all(G, without_cycle(G, weight), paths=True):
+        yield node, paths
 
 
 def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, Paths]:
     """{node: {node: path}}: `networkx.johnson`."""
-    arcs = _without_cycle(G, weight)
-    if arcs is None:
-        return original("johnson", G, weight)
-    return {node: paths for node, _, paths in _all(G, arcs, None, paths=True)}
+    return {node: paths for node, _, paths in _all(G, without_cycle(G, weight), paths=True)}
 
 
 def metric_closure(G: Converted, weight: Weight = "weight") -> nx.Graph:
     """The complete graph of distances and paths: `networkx.algorithms.approximation.metric_closure`."""
+    hand_over_if(not len(G))
     arcs = nonnegative(G, weight)
-    if arcs is None or not len(G):
-        return original("metric_closure", G, weight)
     warn(
         "metric_closure is deprecated and will be removed in NetworkX 3.8.\n"
         "Use nx.all_pairs_shortest_path_length instead.",
         DeprecationWarning,
     )
     M, left = nx.Graph(), set(G)
-    for u, lengths, paths in _all(G, arcs, None, paths=True):
+    for u, lengths, paths in _all(G, arcs, paths=True):
         if len(lengths) < len(G):
             raise nx.NetworkXError("G is not a connected graph. metric_closure is not defined.")
         left.remove(u)
@@ -123,8 +122,6 @@ def metric_closure(G: Converted, weight: Weight = "weight") -> nx.Graph:
 def floyd_warshall(G: Converted, weight: Weight = "weight") -> AllLengths:
     """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
     arcs = _arcs_by_attribute(G, weight)
-    if arcs is None:
-        return original("floyd_warshall", G, weight)
     return _table(G, arcs, _raise_unbounded(arcs.distances))
 
 
@@ -132,12 +129,21 @@ def floyd_warshall_predecessor_and_distance(
     G: Converted, weight: Weight = "weight"
 ) -> tuple[dict[Label, Parents], AllLengths]:
     """({node: {node: the node before it}}, distances): `networkx.floyd_warshall_predecessor_and_distance`."""
-    return _with_predecessors("floyd_warshall_predecessor_and_distance", G, weight)
+    arcs = _arcs_by_attribute(G, weight)
+    D, P = _raise_unbounded(Rows(arcs).with_predecessors)
+    loops = arcs.tails[arcs.tails == arcs.heads]
+    P[loops, loops] = loops
+    nodes, before = G.nodes, {}
+    for i, (order, row) in enumerate(zip(_filling_order(G, arcs).tolist(), P.tolist(), strict=True)):
+        found = {nodes[j]: nodes[row[j]] for j in order if row[j] >= 0}
+        if found:
+            before[nodes[i]] = found
+    return before, _table(G, arcs, D)
 
 
 def floyd_warshall_tree(G: Converted, weight: Weight = "weight") -> tuple[dict[Label, Parents], AllLengths]:
     """`networkx.floyd_warshall_tree` (since 3.7), another name of the same."""
-    return _with_predecessors("floyd_warshall_tree", G, weight)
+    return floyd_warshall_predecessor_and_distance(G, weight)
 
 
 def floyd_warshall_numpy(
@@ -149,29 +155,12 @@ def floyd_warshall_numpy(
             "nodelist must contain every node in G with no repeats."
             "If you wanted a subgraph of G use G.subgraph(nodelist)"
         )
-    arcs = _arcs_by_attribute(G, weight)
-    if arcs is None or not len(G) or (nodelist is not None and set(nodelist) != set(G)):
-        return original("floyd_warshall_numpy", G, nodelist, weight)
-    D = _raise_unbounded(arcs.distances)
+    hand_over_if(not len(G) or (nodelist is not None and set(nodelist) != set(G)))
+    D = _raise_unbounded(_arcs_by_attribute(G, weight).distances)
     if nodelist is None:
         return D
-    order = positions(G, nodelist)
+    order = G.positions(nodelist)
     return D[np.ix_(order, order)]
-
-
-def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[Label, Parents], AllLengths]:
-    arcs = _arcs_by_attribute(G, weight)
-    if arcs is None:
-        return original(name, G, weight)
-    D, P = _raise_unbounded(Rows(arcs.network()).with_predecessors)
-    loops = arcs.tails[arcs.tails == arcs.heads]
-    P[loops, loops] = loops
-    nodes, before = G.nodes, {}
-    for i, (order, row) in enumerate(zip(_filling_order(G, arcs).tolist(), P.tolist(), strict=True)):
-        found = {nodes[j]: nodes[row[j]] for j in order if row[j] >= 0}
-        if found:
-            before[nodes[i]] = found
-    return before, _table(G, arcs, D)
 
 
 def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
@@ -181,7 +170,7 @@ def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
     values = arcs.numbers(np.where(unreachable, 0, D))
     for i, j in zip(*(axis.tolist() for axis in np.nonzero(unreachable)), strict=True):
         values[i][j] = math.inf
-    keys = names(G)[order].tolist()
+    keys = G.names[order].tolist()
     table: AllLengths = {
         node: defaultdict(infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
     }
@@ -212,36 +201,11 @@ def _filling_order(G: Converted, arcs: Arcs) -> np.ndarray:
 # Helpers
 
 
-def _lengths(lengths: Lengths, paths: Paths) -> Lengths:
-    return lengths
-
-
-def _each(
-    name: str,
-    G: Converted,
-    *arguments: Any,
-    arcs_of: Callable[[Converted, Weight], Arcs | None] | None = None,
-    select: Callable[[Lengths, Paths], Any] = lambda lengths, paths: paths,
-) -> Iterator[tuple[Label, Any]]:
-    """(node, select(distances, paths)) for every node, or NetworkX's own answer.
-
-    `arguments` are those of the NetworkX function `name`: a cutoff (not of Bellman–Ford), and with `arcs_of` the
-    weight. `arcs_of(G, weight)` returns arcs, or None for NetworkX to answer; by default edges are counted.
-    """
-    cutoff = None if arcs_of is _without_cycle else arguments[0]
-    arcs = arcs_of(G, arguments[-1]) if arcs_of is not None else G.arcs() if _counts(cutoff) else None
-    if arcs is None:
-        yield from original(name, G, *arguments)
-        return
-    for node, lengths, paths in _all(G, arcs, cutoff, paths=select is not _lengths):
-        yield node, select(lengths, paths)
-
-
 def _all(
-    G: Converted, arcs: Arcs, cutoff: float | None, *, paths: bool = False
+    G: Converted, arcs: Arcs, cutoff: float | None = None, *, paths: bool = False
 ) -> Iterator[tuple[Label, Lengths, Paths]]:
     """(node, {node: distance}, {node: path}) for every node; paths on request."""
-    every, nodes = names(G), G.nodes
+    every, nodes = G.names, G.nodes
     most = np.finfo(np.float64).max
     bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # NaN excludes nothing
     for sources, D, P in _blocks(arcs, paths):
@@ -264,7 +228,7 @@ def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, n
     step = max(1, BLOCK // max(12 * arcs.n, 1))
     for start in range(0, arcs.n, step):
         part = np.arange(start, min(start + step, arcs.n))
-        yield part, *Rows(arcs.network(), None if len(part) == arcs.n else part).with_predecessors()
+        yield part, *Rows(arcs, None if len(part) == arcs.n else part).with_predecessors()
 
 
 def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:
@@ -316,26 +280,16 @@ def _chained(nodes: list[Label], found: list[Any], before: list[int], j: int) ->
     return path
 
 
-def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs; None for a weight function, which NetworkX's Floyd–Warshall does not call."""
-    return None if callable(weight) else arcs_or_none(G, weight)
+def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs:
+    """The arcs; Unsupported for a weight function, which NetworkX's Floyd–Warshall does not call."""
+    hand_over_if(callable(weight))
+    return G.arcs(weight)
 
 
-def _counts(cutoff: float | None) -> bool:
-    """Whether a cutoff is integral; NetworkX handles fractions."""
-    return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
-
-
-def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs if no cycle is negative, else None: NetworkX raises only for sources that reach it."""
-    arcs = arcs_or_none(G, weight)
-    if arcs is None or not arcs.negative:
-        return arcs
-    try:
-        potentials(arcs.network())
-    except NegativeCycleError:
-        return None
-    return arcs
+def _unweighted(G: Converted, cutoff: float | None) -> Arcs:
+    """Arcs that weigh 1; Unsupported unless the cutoff counts them."""
+    hand_over_if(cutoff is not None and not math.isinf(cutoff) and cutoff % 1 != 0)
+    return G.arcs()
 
 
 def _raise_unbounded(compute: Callable[[], T]) -> T:

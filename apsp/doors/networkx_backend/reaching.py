@@ -13,7 +13,7 @@ from semiring.host.types import Label
 from ...answers.reach import transitive_closure as reachability
 from ...answers.reach.reachability import Reachability
 from ...io.graph import Graph
-from .graphs import Converted, names, original
+from .graphs import Converted, hand_over_if
 
 #: Rows unpacked at a time.
 _ROWS = 1024
@@ -30,18 +30,13 @@ def transitive_closure(G: Converted, reflexive: bool | None = False) -> nx.Graph
 
 def transitive_closure_dag(G: Converted, topo_order: list[Label] | None = None) -> nx.DiGraph:
     """Transitive closure of an acyclic graph: `networkx.transitive_closure_dag`."""
-    t = _reached(G)
-    if topo_order is not None or _cyclic(t):
-        return original("transitive_closure_dag", G, topo_order)
-    return _extended(G, t, None)
+    hand_over_if(topo_order is not None)
+    return _extended(G, _acyclic(G), None)
 
 
 def transitive_reduction(G: Converted) -> nx.DiGraph:
     """The fewest edges with the same reachability, without data: `networkx.transitive_reduction`."""
-    t = _reached(G)
-    if _cyclic(t):
-        return original("transitive_reduction", G)
-    tails, heads, _ = t.reduction().edges(lor_land)
+    tails, heads, _ = _acyclic(G).reduction().edges(lor_land)
     made, nodes = nx.DiGraph(), G.nodes
     made.add_nodes_from(nodes)
     made.add_edges_from((nodes[i], nodes[j]) for i, j in zip(tails.tolist(), heads.tolist(), strict=True))
@@ -53,8 +48,11 @@ def _reached(G: Converted) -> Reachability:
     return reachability(Graph.from_arrays(arcs.tails, arcs.heads, n=arcs.n))
 
 
-def _cyclic(t: Reachability) -> bool:
-    return bool(t.condensation.cyclic.any()) or bool((t.condensation.sizes > 1).any())
+def _acyclic(G: Converted) -> Reachability:
+    """The reachability of a graph; Unsupported if it has a cycle."""
+    t = _reached(G)
+    hand_over_if(bool(t.condensation.cyclic.any()) or bool((t.condensation.sizes > 1).any()))
+    return t
 
 
 def _extended(G: Converted, t: Reachability, loops: bool | None) -> nx.Graph:
@@ -74,7 +72,7 @@ def _extended(G: Converted, t: Reachability, loops: bool | None) -> nx.Graph:
 
 
 def _rows(G: Converted, t: Reachability, loops: bool | None) -> Iterator[tuple[Label, list[Label]]]:
-    every, matrix = names(G), t.matrix
+    every, matrix = G.names, t.matrix
     for start in range(0, len(G), _ROWS):
         block = matrix.rows(np.arange(start, min(start + _ROWS, len(G))))
         for k, row in enumerate(block, start):

@@ -115,7 +115,7 @@ def _undirected(graph: Graph, format: str) -> Graph:
     wrong = unreturned(rows, cols, weights)
     if wrong is not None:
         u, v = (shown_label(graph.labels[int(ends[wrong])]) for ends in (rows, cols))
-        raise _unwritten(
+        raise unwritten(
             format,
             f"every edge must lead back with the same weight, as {format} files know no directions, got "
             f"{u} → {v} of weight {weights[wrong]:g}, which does not. Read it with "
@@ -144,7 +144,7 @@ def _known(graph: Graph, format: Format) -> np.ndarray | None:
     if not fits.all():
         edge = int(np.argmin(fits))
         u, v = (shown_label(graph.labels[int(ends[edge])]) for ends in (rows, cols))
-        raise _unwritten(
+        raise unwritten(
             format.name,
             f"{need}, as {format.name} files know no {known}, got {came(w[edge].item())} on {u} → {v}. {way_out}, or "
             f"{_OTHERS.lower()}, which hold any number.",
@@ -181,7 +181,7 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
     met = np.unique(np.array([rows, cols], dtype=np.int64))  # not a mask: n may be far more than there are edges
     if len(met) < graph.n:
         first = int(np.argmax(met != np.arange(len(met)))) if (met != np.arange(len(met))).any() else len(met)
-        raise _unwritten(
+        raise unwritten(
             format,
             f"every vertex must have an edge, as {format} files list edges alone, got {graph.n - len(met)} "
             f"without, {came(graph.labels[first])} first. Write dimacs, plain, matrixmarket or npz.",
@@ -191,28 +191,28 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
     odd = next((index for index, kind in enumerate(kinds) if kind is None or kind is not kinds[0]), None)
     if odd is not None:
         context = f" and {labels[0]!r}" if odd else ""
-        raise _unwritten(
+        raise unwritten(
             format, f"names must all be strings or all integers, got {came(labels[odd])}{context}. Write npz."
         )
     wrong = next((label for label, kind in zip(labels, kinds, strict=True) if not _written(label, kind, forbidden)), "")
     if wrong != "":
         shown = show(ascii(wrong)) if isinstance(wrong, str) else shown_label(wrong)
-        raise _unwritten(format, f"names must be such as {format} files can hold, got {shown}. Rename it.")
+        raise unwritten(format, f"names must be such as {format} files can hold, got {shown}. Rename it.")
     names = [str(label) for label in labels]
     for name in () if quotes else names:
         if len(name.split()) != 1 or name != name.strip():
-            raise _unwritten(format, f"names must be free of blanks, got {came(name)}. Write csv or npz.")
+            raise unwritten(format, f"names must be free of blanks, got {came(name)}. Write csv or npz.")
     if names and not quotes and kinds[0] is str and integral(names):
         problem = f"names must not all be integers written as text, got {names[0]!r}"
-        raise _unwritten(format, f"{problem}. Write csv or npz.")
+        raise unwritten(format, f"{problem}. Write csv or npz.")
     numerals = kinds[:1] == [str] and all(map(is_numeral, names))
     for name in names if numerals else ():
         if not is_vertex(name, fractions=quotes):
             problem = f"names must not all be numbers, some infinite or with fractions, got {came(name)}"
-            raise _unwritten(format, f"{problem}. Write npz.")
+            raise unwritten(format, f"{problem}. Write npz.")
     if numerals and not quotes and (alike := two_ways(names)):
         problem = f"an integer must be written in one way, got {came(alike[0])} and {came(alike[1])}"
-        raise _unwritten(format, f"{problem}. Write csv or npz.")
+        raise unwritten(format, f"{problem}. Write csv or npz.")
     return (rows, cols, weights if weighted(graph) else None), names
 
 
@@ -226,7 +226,8 @@ def two_ways(numerals: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def _unwritten(format: str, problem: str) -> FormatError:
+def unwritten(format: str, problem: str) -> FormatError:
+    """The error for a graph that a format cannot express."""
     return FormatError(format, None, f"write: {problem}")
 
 

@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from typing import IO, Any
 
-from semiring.host.errors import FormatError
 from semiring.host.text import decimals
 
 from ..graph import Graph
@@ -21,7 +20,7 @@ from ..reading.files import Source, csv_rows
 from ..reading.options import ANYHOW, Reading, is_numeral, names_ends, positional
 from ..saving.csv import quoted
 from . import matrix
-from .base import Format, edge_lines, named_edges, write_lines
+from .base import Format, edge_lines, named_edges, unwritten, write_lines
 from .tables import MARK, Cut, Numerals, Rows, Table, separated
 from .tokens import separator, show
 
@@ -112,8 +111,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     arcs, names = named_edges(graph, "csv", forbidden="\0\r", quotes=True)
     longest, most = max(map(len, names), default=0), csv.field_size_limit() - 2 * len(MARK)
     if longest > most:
-        problem = f"names must have at most {most} characters, got {longest}"
-        raise FormatError("csv", None, f"write: {problem}. Write npz.")
+        raise unwritten("csv", f"names must have at most {most} characters, got {longest}. Write npz.")
     header = "source,target" if arcs[2] is None else "source,target,weight"
     write_lines(file, [header, *edge_lines(arcs, list(map(quoted, graph.labels)), between=",")])
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from typing import IO
 
-from semiring.host.errors import FormatError
 from semiring.host.spelling import came
 
 from ..graph import Graph
 from ..reading.files import Source
 from ..reading.options import ANYHOW, Reading, names_ends
-from .base import Format, edge_lines, named_edges, write_lines
+from .base import Format, edge_lines, named_edges, unwritten, write_lines
 from .tables import of_fields
 from .tokens import as_number, show
 
@@ -72,7 +71,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     arcs, names = named_edges(graph, "edgelist", forbidden="\0\ufeff#")
     lines = list(edge_lines(arcs, names))
     if lines and names_ends(lines[0].split()[:2]):
-        raise FormatError("edgelist", None, f"write: names must be no heading, got {came(lines[0])}. Write csv or npz.")
+        raise unwritten("edgelist", f"names must be no heading, got {came(lines[0])}. Write csv or npz.")
     if lines and all(isinstance(label, int) for label in graph.labels):  # else two or three may be a matrix
         lines.insert(0, f"# Nodes: {graph.n} Edges: {len(lines)}")
     write_lines(file, lines or ["# no edges"])
@@ -101,7 +100,7 @@ def _read_ended(source: Source) -> Graph:
 def _write_ended(graph: Graph, file: IO[bytes]) -> None:
     arcs, names = named_edges(graph, "named", forbidden="\0\ufeff")
     if "--END--" in names:
-        raise FormatError("named", None, "write: names must not be --END--, which ends a file. Rename it.")
+        raise unwritten("named", "names must not be --END--, which ends a file. Rename it.")
     weights = arcs[2] or [1] * len(arcs[0])
     write_lines(file, (*edge_lines((*arcs[:2], weights), names), "--END--"))
 

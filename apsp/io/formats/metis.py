@@ -15,11 +15,9 @@ from typing import IO
 
 import numpy as np
 
-from semiring.host.errors import FormatError
-
 from ..graph import Graph
 from ..reading.files import Source
-from .base import Format, remark, shown_label, unreturned, write_lines
+from .base import Format, remark, shown_label, unreturned, unwritten, write_lines
 from .tokens import show
 
 _NUMBER = re.compile(rb"[0-9]{1,18}").fullmatch
@@ -93,7 +91,7 @@ def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:
         if wrong.any():
             index = int(np.argmax(wrong))
             edge = " – ".join(shown_label(graph.labels[int(ends[index])]) for ends in (u, v))
-            raise FormatError("metis", None, f"write: {need}, got {edge}. {way_out} Or write dimacs, plain or npz.")
+            raise unwritten("metis", f"{need}, got {edge}. {way_out} Or write dimacs, plain or npz.")
 
     again = (tails[1:] == tails[:-1]) & (heads[1:] == heads[:-1])
     merge = "Merge them: as_graph(graph.matrix()) keeps the least weight."

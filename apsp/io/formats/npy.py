@@ -10,7 +10,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from semiring.host.errors import FormatError
 from semiring.host.memory import LEAST, available, require
 from semiring.stores.archives import header
 
@@ -18,7 +17,7 @@ from ..graph import Graph
 from ..graph.entries import refuse_nan_in
 from ..graph.ondisk import OnDisk
 from ..reading.files import Source
-from .base import Format
+from .base import Format, unwritten
 from .tokens import show
 
 sniff = re.compile(rb"\x93NUMPY").match
@@ -91,7 +90,7 @@ def dense(graph: Graph) -> Any:
     if isinstance(A, OnDisk):
         A = A.to_array()
     if A.dtype.kind not in "biuf":
-        raise FormatError("npy", None, f"write: entries must be numbers, got {A.dtype}.")
+        raise unwritten("npy", f"entries must be numbers, got {A.dtype}.")
     return A if isinstance(A, np.ndarray) else A.get()
 
 

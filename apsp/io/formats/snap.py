@@ -12,7 +12,6 @@ from typing import IO
 
 import numpy as np
 
-from semiring.host.errors import FormatError
 from semiring.host.spelling import came
 
 from ...road.log import warn
@@ -21,7 +20,7 @@ from ..labels import number_ends
 from ..reading.files import Source
 from ..reading.options import ANYHOW, Reading
 from . import edgelist
-from .base import Format, edge_lines, named_edges, remark, write_lines
+from .base import Format, edge_lines, named_edges, remark, unwritten, write_lines
 from .columns import columns
 from .tokens import show
 
@@ -85,9 +84,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     arcs, ids = named_edges(replace(graph, directed=True), "snap", quotes=True)
     wrong = next((label for label in graph.labels if isinstance(label, str) or abs(label) > _MOST), None)
     if wrong is not None:
-        raise FormatError(
-            "snap", None, f"write: vertices must be integers of 64 bits, got {came(wrong)}. Write csv, named or npz."
-        )
+        raise unwritten("snap", f"vertices must be integers of 64 bits, got {came(wrong)}. Write csv, named or npz.")
     direction, columns = "Directed" if graph.directed else "Undirected", "# FromNodeId\tToNodeId"
     head = [f"# {direction} graph: {remark(graph.name)}".rstrip(": "), f"# Nodes: {graph.n} Edges: {len(arcs[0])}"]
     heading = columns if arcs[2] is None else f"{columns}\tWeight"

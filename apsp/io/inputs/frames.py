@@ -85,14 +85,15 @@ class _Table:
         import narwhals as nw
 
         self.kind = f"{type(source).__module__.partition('.')[0]} table"
+        self.refuse = partial(FormatError, self.kind, None)
         try:
             batch = type(source).__name__ == "RecordBatch"
             frame: Any = nw.from_native(sys.modules["pyarrow"].Table.from_batches([source]) if batch else source)
             frame = frame.collect() if hasattr(frame, "collect") else frame
         except Exception as error:  # library errors: duplicate columns, a failing query
             said = " ".join(str(error).split())
-            raise FormatError(
-                self.kind, None, f"must be a table of columns whose names differ, got: {said}. Rename or drop some."
+            raise self.refuse(
+                f"must be a table of columns whose names differ, got: {said}. Rename or drop some."
             ) from error
         self.columns = list(frame.iter_columns())
         self.names: list[Any] = list(frame.columns)
@@ -128,15 +129,13 @@ class _Table:
                 elif self.kind == "pandas table" and {*rows} == {*names}:
                     way = "Say table.loc[table.columns]"
                 need = f"named as its columns, in their order, got {_few(rows)} and {_few(names)}"
-                raise FormatError(self.kind, None, f"the rows of a matrix must be {need}. {way}.")
+                raise self.refuse(f"the rows of a matrix must be {need}. {way}.")
             return None
         confirmed = rows is not None and not self.counted
         if len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2]):
-            raise FormatError(
-                self.kind,
-                None,
+            raise self.refuse(
                 f"{self.height} rows of {self.height} columns without labels may be a matrix or edges. Say columns="
-                f"{tuple(range(len(columns)))} for edges, apsp.Graph.from_matrix(table.to_numpy()) for a matrix.",
+                f"{tuple(range(len(columns)))} for edges, apsp.Graph.from_matrix(table.to_numpy()) for a matrix."
             )
         return Graph.from_matrix(_together(columns, self.kind), labels=names)
 
@@ -151,12 +150,11 @@ class _Table:
             way = "table.stack().dropna(), if its entries are weights between rows and columns"
         if way:
             problem = f"must name the ends of edges by columns, or rows as columns, got columns {_few(self.names)}"
-            raise FormatError(self.kind, None, f"{problem}. Pass {way}.")
+            raise self.refuse(f"{problem}. Pass {way}.")
 
     def edges(self, reading: Reading) -> Graph:
-        refuse = partial(FormatError, self.kind, None)
         which = direction_columns(self.names, lambda index: self.columns[index].to_list())
-        chosen = choose(self.names, reading, refuse, passed=which, numeric=self._is_numeric)
+        chosen = choose(self.names, reading, self.refuse, passed=which, numeric=self._is_numeric)
         for end in chosen[:2]:
             self._require_complete(end, "a vertex must have a name")
         ends = [self.columns[end] for end in chosen[:2]]
@@ -168,7 +166,7 @@ class _Table:
                 name = came(self.names[chosen.target if ends[0].dtype.is_numeric() else chosen.source])
                 way = f", as by table.astype({{{name}: float}})" if self.kind == "pandas table" else ""
                 problem = f"the ends of an edge must be of one type, got {came(text)} as a text and as a number"
-                raise refuse(f"{problem}. Make numbers of the column {name}{way}.")
+                raise self.refuse(f"{problem}. Make numbers of the column {name}{way}.")
         weights = None
         if chosen.weight is not None:
             column, name = self.columns[chosen.weight], self.names[chosen.weight]
@@ -177,7 +175,7 @@ class _Table:
             if weights is None and not (lasting or column.dtype.is_numeric()):
                 way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
                 first = came(column.to_list()[0]) if len(column) else "none"
-                raise refuse(
+                raise self.refuse(
                     f"a weight must be a number, or a duration hh:mm:ss in every row, got {first} in row 0 of "
                     f"the column {came(name)} of {column.dtype}. Make numbers of it, or say {way}."
                 )
@@ -185,7 +183,7 @@ class _Table:
             weights = _numbers(column) if weights is None else weights
         graph = Graph.from_arrays(rows, cols, weights, labels=labels)
         columns = {self.names[index]: self.columns[index].to_list() for index in which}
-        return turned(graph, columns, reading, lambda problem, row: refuse(f"{problem} (row {row})"))
+        return turned(graph, columns, reading, lambda problem, row: self.refuse(f"{problem} (row {row})"))
 
     def _is_numeric(self, index: int) -> bool:
         column = self.columns[index]
@@ -197,9 +195,7 @@ class _Table:
         if missing.any():
             row, name = missing.to_list().index(True), came(self.names[index])
             way = f", as by table.dropna(subset=[{name}])" if self.kind == "pandas table" else ""
-            raise FormatError(
-                self.kind, None, f"{requirement}, got none in row {row} of the column {name}. Drop the row{way}."
-            )
+            raise self.refuse(f"{requirement}, got none in row {row} of the column {name}. Drop the row{way}.")
 
 
 def _together(columns: Sequence[Any], kind: str) -> np.ndarray:

@@ -20,9 +20,9 @@ An engine is a module with a record `ENGINE` of kind `Kind`; the planner, `engin
 tests find it by its file name.
 
 Beside them: `base` has the protocol `Engine`, with default bodies by rows; `factored` the closure by elimination;
-`packed` that of bits, whole or of the components that `condensation` finds; `stored` tiles on disk, read by windows;
-`saved` a saved part, with the rest recomputed; `labelled` saved hub labels; `part` rows and columns within a limit;
-`saturation` and `bounds` detect and exclude integer overflow.
+`packed` that of bits, whole or of the components that `condensation` finds; `stored` tiles on disk, read by windows,
+and saved parts and hub labels, with the rest recomputed; `part` rows and columns within a limit; `saturation` and
+`bounds` detect and exclude integer overflow.
 """
 
 from __future__ import annotations

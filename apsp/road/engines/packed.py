@@ -152,7 +152,8 @@ def close(bits: BitMatrix, ops: Backend, wants: Wants) -> None:
         return
     from ...big.distributed import solving
 
-    solving.close_bits(bits, wants, wants.gpus)
+    ranks = solving.world_of(wants.gpus)
+    solving.close(bits, lor_land, ranks, block=wants.block, overwrite=True, callback=wants.callback)
 
 
 def over_ranks(plan: Plan, wants: Wants) -> Plan:

@@ -103,7 +103,7 @@ def _made(question: Question) -> int:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    from ...big.distributed import closing, solving
+    from ...big.distributed import solving
 
     s, wants, limits, begun = question.semiring, question.wants, question.wants.limits, clock()
     ranks, report = solving.world_of(wants.gpus, wants.options), partial(wants.report_zeros, semiring=s)
@@ -113,7 +113,7 @@ def _open(question: Question, plan: Plan) -> Engine:
     if wants.table and limits is None:
         bits = isinstance(question.source, BitMatrix)
         A = question.source if bits else question.intake.taken.array
-        D = closing.close(
+        D = solving.close(
             A, s, ranks, block=wants.block, overwrite=wants.overwrite,
             owned=not bits and question.intake.memory is Memory.OWNED, callback=wants.callback,
             on_survey=(lambda seen: None) if bits or not question.intake.null_undeclared else report,

@@ -107,9 +107,7 @@ class Searches(Engine):
         return self._search(self._forward, np.arange(n)) if 0 < n <= self._together() else super()._all()
 
     def _together(self) -> int:
-        """Rows per call: SciPy ignores Ctrl-C within one, and its rows are float64."""
-        one = estimates.search(self.shape[0], len(self._weights), self.method)
-        return max(1, min(int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
+        return together(self.shape[0], len(self._weights), self.method)
 
     def column(self, j: int) -> np.ndarray:
         return self._search(self._backward, np.array([j]), backwards=True)[0]
@@ -139,6 +137,11 @@ class Searches(Engine):
             return dijkstra(A, sources, max(self._furthest, 0.0))
         shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
         return dijkstra(A, sources) + (shift if backwards else -shift)
+
+
+def together(n: int, arcs: int, method: str = "dijkstra") -> int:
+    """Rows per call into SciPy, which ignores Ctrl-C within one; they are float64."""
+    return max(1, min(int(STRETCH / estimates.search(n, arcs, method)), PANEL // max(8 * n, 1)))
 
 
 def nearest(

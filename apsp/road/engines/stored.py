@@ -1,12 +1,18 @@
-"""Engine: a table on disk, read by windows."""
+"""Engines of what was saved: tables on disk, read by windows; parts and hub labels, with the rest recomputed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
+from semiring import sparse
 from semiring.host.types import Array, Blocks, Scalar
 
-from .base import BLOCK, Engine
+from .base import BLOCK, Engine, forwarded
+from .factored import Eliminated
 
 
 class Stored(Engine):
@@ -65,3 +71,62 @@ class Stored(Engine):
 
     def _read(self, rows: slice, columns: slice) -> np.ndarray:
         return np.asarray(self.matrix[rows, columns])
+
+
+class Saved(Engine):
+    """A saved part of a table; `recompute(targets)` opens an engine of columns, or (None) of everything."""
+
+    name = "dense"
+
+    def __init__(self, engine: Engine, limit: float | None, recompute: Callable[[np.ndarray | None], Engine]) -> None:
+        self.engine, self.limit, self._recompute = engine, limit, recompute
+        self.shape, self.dtype = engine.shape, engine.dtype
+        self.in_memory, self.stored = engine.in_memory, engine.stored
+
+    @cached_property
+    def all_pairs(self) -> Engine:
+        """The complete table, recomputed."""
+        return self._recompute(None)
+
+    def to(self, vertex: int) -> np.ndarray:
+        """A column of the complete table, recomputed alone unless the whole has been."""
+        recomputed = "all_pairs" in vars(self)
+        return self.all_pairs.column(vertex) if recomputed else self._recompute(np.array([vertex])).column(0)
+
+    rows, column, entry, entries, block, panels, table = map(
+        forwarded, ("rows", "column", "entry", "entries", "block", "panels", "table")
+    )
+
+
+class Labelled(Eliminated):
+    """An elimination known only by its hub labels, which answer pairs; `recompute()` opens the engine itself."""
+
+    hubs: sparse.HubLabels
+    device, order, potential = "cpu", "auto", None
+
+    def __init__(self, hubs: sparse.HubLabels, recompute: Callable[[], Any]) -> None:
+        self.hubs, self._recompute = hubs, recompute
+        self.semiring, self.dtype, self.shape, self.threads = hubs.semiring, hubs.dtype, (hubs.n, hubs.n), hubs.threads
+
+    @cached_property
+    def _recomputed(self) -> Eliminated:
+        found: Eliminated = self._recompute()
+        return found
+
+    @cached_property
+    def elimination(self) -> sparse.Elimination:  # type: ignore[override]  # an attribute there, made on demand here
+        """The elimination, made when more than pairs is requested."""
+        return self._recomputed.elimination
+
+    @cached_property
+    def analysis(self) -> sparse.Analysis:  # type: ignore[override]  # as above
+        return self._recomputed.analysis
+
+    def entry(self, i: int, j: int) -> Scalar:
+        return self.hubs.entry(i, j)
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self.hubs.entries(i, j)
+
+    def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self.hubs.entries(i[:, None], j)

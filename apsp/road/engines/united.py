@@ -21,21 +21,9 @@ from ..estimates import Estimate
 from ..plans import Plan, make_plan
 from ..question import Question
 from ..wants import Wants
+from . import packed
 from .base import Kind
 from .condensation import Condensation, condense
-from .packed import (
-    HINT,
-    UNCONDENSED,
-    Packed,
-    arcs_of,
-    close,
-    condensing,
-    may_shrink,
-    of_truth,
-    over_ranks,
-    verbs,
-    within,
-)
 
 #: Bytes an arc between components, sorted, for uniting rows.
 _UNITING = 26
@@ -45,8 +33,8 @@ UNITED = "acyclic"
 
 
 def condensed(question: Question) -> Condensation:
-    (graph, _), arcs = question.once(of_truth), question.once(arcs_of)
-    require(condensing(question, arcs), where=question.wants.where, hint=HINT)
+    (graph, _), arcs = question.once(packed.of_truth), question.once(packed.arcs_of)
+    require(packed.condensing(question, arcs), where=question.wants.where, hint=packed.HINT)
     tails, heads, _ = graph.edges(lor_land)
     return condense(graph.n, tails, heads)
 
@@ -64,7 +52,7 @@ def _refuses(question: Question) -> str:
 
 def _looks(question: Question) -> float:
     """Free if condensing may pay, else ∞."""
-    return math.inf if _refuses(question) or not may_shrink(question) else 0.0
+    return math.inf if _refuses(question) or not packed.may_shrink(question) else 0.0
 
 
 def _unites(c: Condensation) -> bool:
@@ -74,7 +62,7 @@ def _unites(c: Condensation) -> bool:
 
 def _planned(question: Question) -> tuple[Plan, int]:
     """The plan of the components' closure, and the columns per strip."""
-    wants, c, ops = question.wants, question.once(condensed), verbs(question)
+    wants, c, ops = question.wants, question.once(condensed), packed.verbs(question)
     shrunk = f"{question.n} vertices shrink to {c.count} components"
     plan = make_plan(c.count, lor_land, ops, block=wants.block)
     if not _unites(c):
@@ -96,16 +84,18 @@ def _planned(question: Question) -> tuple[Plan, int]:
 def _estimate(question: Question) -> Estimate:
     """The closure of the condensation: by uniting rows for few arcs, else by Boolean products."""
     wants, c, (plan, strip) = question.wants, question.once(condensed), question.once(_planned)
-    arcs, (_, made) = question.once(arcs_of), question.once(of_truth)
+    arcs, (_, made) = question.once(packed.arcs_of), question.once(packed.of_truth)
     needed = plan.matrix_bytes + plan.workspace_bytes
     if strip == c.count:
-        within(needed, wants, "Say output='reach/', where the answer will be." if _unites(c) else UNCONDENSED)
-    peak = max(condensing(question, len(c.tails)), needed + 17 * question.n + 16 * len(c.tails)) + made
+        packed.within(
+            needed, wants, "Say output='reach/', where the answer will be." if _unites(c) else packed.UNCONDENSED
+        )
+    peak = max(packed.condensing(question, len(c.tails)), needed + 17 * question.n + 16 * len(c.tails)) + made
     if wants.table or wants.paths:
         peak += question.n**2 * 9 // 8
     seconds = estimates.condensing(arcs) + plan.seconds
     plan = replace(plan, beside_bytes=peak)
-    plan = replace(plan if _unites(c) else over_ranks(plan, wants), engine=ENGINE.name, seconds=seconds)
+    plan = replace(plan if _unites(c) else packed.over_ranks(plan, wants), engine=ENGINE.name, seconds=seconds)
     return Estimate(ENGINE.name, plan.pairs, plan.beside_bytes, seconds, seconds, 0.0, plan)
 
 
@@ -129,11 +119,16 @@ def _strip(count: int, plan: Plan, wants: Wants) -> int:
     return 64 * (words // WORDS * WORDS if words > WORDS else words)
 
 
-def _open(question: Question, plan: Plan) -> Packed:
-    wants, c, (plan, strip), ops = question.wants, question.once(condensed), question.once(_planned), verbs(question)
+def _open(question: Question, plan: Plan) -> packed.Packed:
+    wants, c, (plan, strip), ops = (
+        question.wants,
+        question.once(condensed),
+        question.once(_planned),
+        packed.verbs(question),
+    )
     device = "cpu" if _unites(c) else ops.device
-    require(plan.matrix_bytes + plan.workspace_bytes, device, where=wants.where, hint=HINT)
-    return Packed(c, closed(c, ops, wants) if strip == c.count else _in_strips(c, strip, wants))
+    require(plan.matrix_bytes + plan.workspace_bytes, device, where=wants.where, hint=packed.HINT)
+    return packed.Packed(c, closed(c, ops, wants) if strip == c.count else _in_strips(c, strip, wants))
 
 
 def closed(c: Condensation, ops: Backend, wants: Wants) -> BitMatrix:
@@ -141,7 +136,7 @@ def closed(c: Condensation, ops: Backend, wants: Wants) -> BitMatrix:
         return close_acyclic(c.count, c.tails, c.heads)
     tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))
     bits = BitMatrix.from_edges(tails, heads, (c.count, c.count))
-    close(bits, ops, wants)
+    packed.close(bits, ops, wants)
     return bits.get()
 
 
