@@ -15,22 +15,35 @@ def dijkstra(A: Matrix, sources: np.ndarray, limit: float = np.inf) -> np.ndarra
     return _search(A, sources, np.arange(1, len(sources) + 1), limit)[0]
 
 
+def neighbours(A: Matrix, sources: np.ndarray, limit: float, most: int) -> float | None:
+    """Mean number of vertices within the limit of a source; None if one has more than `most`."""
+    found, _, rows = _search(A, sources, np.arange(1, len(sources) + 1), limit, most)
+    return np.count_nonzero(np.isfinite(found)) / max(1, rows) if rows == len(sources) else None
+
+
 def nearest(A: Matrix, sources: np.ndarray, limit: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
     """Distance of each vertex from the nearest of several sources, and its index among them, any of equals or −1."""
-    found, nodes = _search(A, sources, np.array([len(sources)]), limit)
+    found, nodes, _ = _search(A, sources, np.array([len(sources)]), limit)
     return found[0], nodes["source"]
 
 
-def _search(A: Matrix, sources: np.ndarray, ends: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray]:
-    """Distances from the sources that end there, a row each, and the records of the last row."""
+def _search(
+    A: Matrix, sources: np.ndarray, ends: np.ndarray, limit: float, most: int = 1 << 32
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Distances from the sources that end there, a row each, the records of the last row, and the number of rows.
+
+    Rows end before the first that settles more than `most` vertices.
+    """
     from ..kernels.cpu.sparse.dijkstra import NODE, search
 
     n, sources = A.shape[0], sources.astype(np.int32)
     arcs = [x if x.flags.writeable else x.copy() for x in (A.indptr, A.indices, np.ascontiguousarray(A.data, float))]
-    workspace, found = (np.empty(n, NODE), np.empty(n), np.empty(n, np.int32)), np.empty((len(ends), n))
-    step = 1 + TOGETHER // (1 + n + len(arcs[1]))
+    workspace = np.empty(n, NODE), np.empty(n), np.empty(n, np.int32)
+    found, step = np.empty((len(ends), n)), 1 + TOGETHER // (1 + n + len(arcs[1]))
     for row in range(0, len(ends), step):
         first = ends[row - 1] if row else 0
         here = ends[row : row + step] - first
-        search(*arcs, sources[first : first + here[-1]], here, float(limit), *workspace, found[row : row + step])
-    return found, workspace[0]
+        given = sources[first : first + here[-1]], here, float(limit), most, *workspace, found[row : row + step]
+        if (rows := search(*arcs, *given)) < len(here):
+            return found, workspace[0], row + rows
+    return found, workspace[0], len(ends)

@@ -11,35 +11,46 @@ import numpy as np
 from ..compile import kernel
 from ..instructions import Array
 
-#: Record of a vertex: its distance, its place in the heap or −1, and the source that it is reached from.
+#: Record of a vertex: its distance, its place in the heap, −1 or once settled −2 − the vertex settled before it, and the
+#: source that it is reached from.
 NODE = np.dtype([("distance", np.float64), ("place", np.int32), ("source", np.int32)])
+#: Share of the vertices, 1 / FEW, up to which those that a search settled are visited one by one after it.
+FEW = 8
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 @kernel
 def search(
-    starts: Array, heads: Array, weights: Array, sources: Array, ends: Array, limit: float, N: Array, key: Array,
-    vertex: Array, found: Array,
-) -> None:  # fmt: skip
-    """found[row] ← distances ≤ limit from the nearest of the row's sources, ∞ beyond.
+    starts: Array, heads: Array, weights: Array, sources: Array, ends: Array, limit: float, most: int, N: Array,
+    key: Array, vertex: Array, found: Array,
+) -> int:  # fmt: skip
+    """found[row] ← distances ≤ limit from the nearest of the row's sources, ∞ beyond; returns the number of rows.
+
+    It ends before the first row that settles more than `most` vertices.
 
     starts, heads, weights : CSR of arcs of lengths ≥ 0
     ends : where the sources of each row end
     N : in the end of the last row, with the index of that source among its own, any of equals
     key, vertex : the heap: float64 and int32 workspace of n items
     """
-    first = 0
+    first, n, count, latest = 0, len(N), len(N), -1
     for row in range(len(ends)):
-        for v in range(len(N)):
-            N[v].distance, N[v].place, N[v].source = np.inf, -1, -1
-        size = np.uint64(0)
+        if count * FEW < n:
+            for _ in range(count):
+                X = N[np.uint64(latest)]
+                latest = -2 - X.place
+                X.distance, X.place, X.source = np.inf, -1, -1
+        else:
+            for v in range(n):
+                N[v].distance, N[v].place, N[v].source = np.inf, -1, -1
+        size, count, latest = np.uint64(0), 0, -1
         for k in range(first, ends[row]):  # equal keys are a heap in any order
             X = N[np.uint64(sources[k])]
             if X.place < 0:
                 X.distance, X.place, X.source = 0.0, size, k - first
                 key[size], vertex[size] = 0.0, sources[k]
                 size += _ONE
-        while size > 0:
+        while size > 0 and count < most:
             d, u = key[0], np.uint64(vertex[0])
             size -= _ONE
             last, moved, hole = key[size], vertex[size], np.uint64(0)
@@ -70,6 +81,8 @@ def search(
                 hole = child
             key[hole], vertex[hole] = last, moved
             N[np.uint64(moved)].place = hole
+            N[u].place, latest = -2 - latest, u
+            count += 1
             for e in range(np.uint64(starts[u]), np.uint64(starts[u + _ONE])):
                 head = np.uint64(heads[e])
                 total, X = d + weights[e], N[head]
@@ -87,6 +100,16 @@ def search(
                         hole = above
                     key[hole], vertex[hole] = total, head
                     X.distance, X.place, X.source = total, hole, N[u].source
-        for v in range(len(N)):
-            found[row, v] = N[v].distance
+        if size > 0:
+            return row
+        if count * FEW < n:
+            found[row] = np.inf
+            v = latest
+            for _ in range(count):
+                X = N[np.uint64(v)]
+                found[row, np.uint64(v)], v = X.distance, -2 - X.place
+        else:
+            for v in range(n):
+                found[row, v] = N[v].distance
         first = ends[row]
+    return len(ends)
