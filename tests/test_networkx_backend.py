@@ -525,11 +525,7 @@ def test_a_graph_comes_back_with_its_data():
 
 def test_blocks_of_rows(monkeypatch):
     """What does not fit is looked at in pieces."""
-    from apsp.doors.networkx_backend import graphs as own
-    from apsp.doors.networkx_backend import pairs
-
-    for module in (own, pairs):
-        monkeypatch.setattr(module, "BLOCK", 500)
+    monkeypatch.setattr("apsp.doors.networkx_backend.graphs.BLOCK", 500)
     G = GRAPHS["digraph"]
     same(dict(backend.all_pairs_dijkstra_path_length(converted(G))), dict(nx.all_pairs_dijkstra_path_length(G)))
     ours, theirs = dict(backend.all_pairs_dijkstra(converted(G))), dict(nx.all_pairs_dijkstra(G))

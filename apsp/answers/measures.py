@@ -109,13 +109,9 @@ def _blocks(D: Array) -> Blocks:
     return ((np.arange(start, min(start + rows, len(D))), D[start : start + rows]) for start in range(0, len(D), rows))
 
 
-def _watched(blocks: Blocks, watch: Watch) -> Blocks:
-    """The blocks; each is reported when the next is asked for."""
-    done = 0
-    for rows, D in blocks:
-        yield rows, D
-        done += len(rows)
-        watch(done)
+def _watched(where: str, blocks: Blocks, n: int) -> Blocks:
+    """The blocks of all distances, with progress."""
+    return Watch(f"{where}: {n} × {n} distances", n, None).each(blocks, lambda block: len(block[0]))
 
 
 def _where(farthest: Array, which: str) -> Array:
@@ -139,8 +135,7 @@ class Measured:
             self._require_all_pairs(where)
             n, engine = self.graph.n, self.engine
             blocks = _blocks(engine.table()) if engine.in_memory else engine.rows(np.arange(n))
-            watched = _watched(blocks, Watch(f"{where}: {n} × {n} distances", n, None))
-            cached = vars(self)["_totals"] = Totals.of(watched, n, engine.dtype)
+            cached = vars(self)["_totals"] = Totals.of(_watched(where, blocks, n), n, engine.dtype)
         totals: Totals = cached
         return totals if apart else totals.connected(where, (self.sources, self.targets))
 
@@ -151,7 +146,7 @@ class Measured:
             self._require_all_pairs(where)
             n, lines = self.graph.n, self.engine.worst(lambda panel: panel.max(axis=0))
             found = np.empty(n, self.engine.dtype)
-            for positions, line in _watched(lines, Watch(f"{where}: {n} × {n} distances", n, None)):
+            for positions, line in _watched(where, lines, n):
                 found[positions] = host(line)
             vars(self)["_worst"] = found
         if found is None or not found.size or (found == dtypes.zero(min_plus, found.dtype)).any():

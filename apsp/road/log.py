@@ -6,8 +6,9 @@ import logging
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import TypeVar
 
 from semiring.host import compiling
 from semiring.kernels.observed import Callback
@@ -16,6 +17,7 @@ from ..io.display import bars
 from .estimates import in_units
 from .plans import Plan
 
+T = TypeVar("T")
 logger = logging.getLogger("apsp")
 #: Seconds beyond which work tells its progress, and is warned of, unless a callback shows it.
 SOON, PATIENCE = 3.0, 60.0
@@ -62,6 +64,14 @@ class Watch:
                         "ask for less."
                     )
         return None
+
+    def each(self, parts: Iterable[T], size: Callable[[T], int]) -> Iterator[T]:
+        """The parts of a work; each is told, by its `size`, when the next is asked for."""
+        done = 0
+        for part in parts:
+            yield part
+            done += size(part)
+            self(done)
 
 
 class Parts:

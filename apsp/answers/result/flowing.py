@@ -22,6 +22,7 @@ from semiring.kernels.backend import cuda_available
 from semiring.kernels.observed import Callback
 
 from ...generate import generator
+from ...road.engines.base import Asked
 from ...road.engines.part import Limit
 from ...road.log import Watch
 from ..flows import Arcs, Balance, Demand, Scale, Sums
@@ -301,13 +302,7 @@ class Flowing(Routed):
         unit[:, self._ends(np.arange(self.engine.shape[1]))] = 1.0
         return unit
 
-    def _swept(
-        self,
-        where: str,
-        sources: np.ndarray,
-        asked: np.ndarray | Callable[[slice], np.ndarray],
-        callback: Callback | None,
-    ) -> Balance | None:
+    def _swept(self, where: str, sources: np.ndarray, asked: Asked, callback: Callback | None) -> Balance | None:
         """The sums from the engine's `flows`, without rows, or None if it has none."""
         if self.engine.limit is not None or self.engine.all_pairs.in_memory or self.ties_within:
             return None
@@ -329,7 +324,7 @@ class Flowing(Routed):
 
         On a GPU vertex sums need a common `unit` (n,); edge sums may be missing unless requested.
         """
-        device, done = self._device, 0
+        device = self._device
         with self._where(device):
             sums = self._adjoint(where, device)
             if device == "cuda":
@@ -337,10 +332,8 @@ class Flowing(Routed):
             else:
                 sums.of_vertices = unit is not None
             watch = Watch(f"{where}: best paths from {len(sources)} vertices", len(sources), callback)
-            for positions, D in self._rows(sources, device, sums.threads):
+            for positions, D in watch.each(self._rows(sources, device, sums.threads), lambda block: len(block[0])):
                 sums.add(D, positions, demand(positions, D))
-                done += len(positions)
-                watch(done)
             sums.finish()
             if device == "cpu":
                 return sums

@@ -120,15 +120,13 @@ def reduce(
     if lines and not entries and (what == "eccentricity" or getattr(what, "identity", 0) is None):
         raise ShapeError(f"reduce: {came(what)} must be of some distances, got shape {engine.shape}.")
     out: np.ndarray | None = None
-    done = 0
     watch = Watch(f"reduce: {engine.shape[0]} × {engine.shape[1]} distances", lines * entries, callback)
     reduced = engine.worst if what == "eccentricity" else engine.reduced
-    for positions, line in reduced(lambda panel: of(panel, s), columns=columns):
+    parts = reduced(lambda panel: of(panel, s), columns=columns)
+    for positions, line in watch.each(parts, lambda block: entries * len(block[0])):
         found = line.get() if hasattr(line, "get") else np.asarray(line)
         out = np.empty(lines, found.dtype) if out is None else out
         out[positions] = found
-        done += len(positions) * entries
-        watch(done)
     if out is None:
         return np.empty(0)
     return output.numbers(out, s) if out.dtype == engine.dtype and what == "eccentricity" else out

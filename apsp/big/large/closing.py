@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,14 +17,13 @@ from semiring.algebra.records import Semiring
 from semiring.algebra.survey import fast
 from semiring.host.errors import AlgebraError, DTypeError, MemoryNeeded
 from semiring.host.memory import available, require, shown
-from semiring.host.types import Array, DType, Fields
+from semiring.host.types import Array, Fields
 from semiring.kernels.backend import Backend, bind, device_of
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
 from semiring.stores.tiles.folder import check_place, is_store, require_disk_space
 from semiring.stores.tiles.windows import InArray, InStore
 
-from ...io.graph.nulls import Nulls
 from ...io.graph.ondisk import refuse_overwriting
 from ...io.saving.tiles import as_store, forget_result
 from ...road import rates
@@ -33,7 +31,7 @@ from ...road.convergence import divergence
 from ...road.convergence.settle import Existence
 from ...road.plans import Plan, make_plan
 from ...road.schedules import distributed
-from ...road.wants import Request
+from ...road.wants import Wants
 from . import checkpoints, streaming
 from .limits import Limits
 from .sources import Source
@@ -54,17 +52,7 @@ class Large:
     schedule: str = "auto"
 
     @classmethod
-    def of(
-        cls,
-        A: Array,
-        semiring: Semiring,
-        limits: Limits,
-        request: Request,
-        *,
-        dtype: DType = None,
-        device: Any = None,
-        nulls: Nulls = None,
-    ) -> Large:
+    def of(cls, A: Array, semiring: Semiring, wants: Wants) -> Large:
         """From a `Source`, or any input of `Source.of`; DTypeError for truth values (closed in memory only)."""
         if semiring.dtypes == ("bool",):
             raise DTypeError(
@@ -72,10 +60,10 @@ class Large:
                 "values are packed: 2²⁰ vertices in 128 GiB. transitive_closure(graph, memory=…, output='reach/') is "
                 "for graphs whose answer is larger than memory."
             )
-        place = device_of(None, device or "cpu")
-        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, nulls=nulls, where="closure")
+        place, limits = device_of(None, wants.device or "cpu"), wants.limits
+        source = A if isinstance(A, Source) else Source.of(A, semiring, wants.dtype, nulls=wants.nulls, where="closure")
         source = replace(source, strip_limit=limits.memory if place == "cpu" else None)
-        return cls(source, place, limits, request.options, request.block, request.schedule)
+        return cls(source, place, limits, wants.options, wants.block, wants.schedule)
 
     @cached_property
     def ops(self) -> Backend:

@@ -29,6 +29,9 @@ def no_progress(done: int, total: int) -> None:
 
 
 def summary(graph: Graph, seconds: float, rate: float | None = None, **how: Any) -> None:
+    """Print how an answer was found, unless answers alone are wanted."""
+    if quiet():
+        return
     facts: Fields = {"n": graph.n, "edges": graph.edge_count, **how, "seconds": float(f"{seconds:.3g}")}
     facts |= {} if rate is None else {"rate": float(f"{rate:.3g}")}
     shown = (f"{name}={x:.3g}" if isinstance(x, float) else f"{name}={x}" for name, x in facts.items())

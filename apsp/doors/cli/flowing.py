@@ -56,7 +56,7 @@ def betweenness(
         print_lines(["vertex", "betweenness"], lines, output, "vertices")
     else:
         _print_edges(r.graph, values, "betweenness", output)
-    _summed_up(r)
+    summary(r.graph, r.seconds, **answers.how(r))
 
 
 @click.command()
@@ -78,7 +78,7 @@ def flows(file: str, demand: Path, drop_unreachable: bool, output: str | None, *
         unreachable = "drop" if drop_unreachable else "raise"
         values = r.flows(trips, unreachable=unreachable, callback=meter.callback or no_progress)
     _print_edges(r.graph, values, "trips", output)
-    _summed_up(r)
+    summary(r.graph, r.seconds, **answers.how(r))
 
 
 def _read(file: str, output: str | None, options: dict[str, Any]) -> Graph:
@@ -106,8 +106,3 @@ def _print_edges(graph: Graph, values: np.ndarray, what: str, output: str | None
         for u, v, x in zip(tails.tolist(), heads.tolist(), numbers.tolist(), strict=True)  # type: ignore[union-attr]
     ]
     print_lines(["from", "to", what], lines, output, "edges")
-
-
-def _summed_up(r: Result) -> None:
-    if not quiet():
-        summary(r.graph, r.seconds, **answers.how(r))

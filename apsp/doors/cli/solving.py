@@ -180,8 +180,7 @@ def solve(
         text = one_line(f"verified: {found}" if found else f"not verified: {found}")
         report(text, verified=bool(found), verification=str(found))
         no |= not found
-    if not quiet():
-        summary(graph, r.seconds, r.rate, **answers.how(r))
+    summary(graph, r.seconds, r.rate, **answers.how(r))
     return not no
 
 

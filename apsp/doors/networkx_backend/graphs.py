@@ -163,11 +163,19 @@ class Arcs(Network):
         self, sources: np.ndarray | None = None, dtype: np.dtype = FLOAT
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(positions, rows) of distances in blocks of 256 MiB."""
-        step = max(1, BLOCK // max(8 * self.n, 1))
+        return ((part, self.distances(asked, dtype)) for part, asked in self._parts(sources, 8))
+
+    def blocks_with_predecessors(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """(positions, distances, predecessors) likewise."""
+        return ((part, *Rows(self, asked).with_predecessors()) for part, asked in self._parts(None, 12))
+
+    def _parts(self, sources: np.ndarray | None, size: int) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        """Sources whose rows of entries of `size` bytes fit a block, and as they are asked for: None for all."""
+        step = max(1, BLOCK // max(size * self.n, 1))
         wanted = np.arange(self.n) if sources is None else sources
         for start in range(0, len(wanted), step):
             part = wanted[start : start + step]
-            yield part, self.distances(None if sources is None and len(part) == self.n else part, dtype)
+            yield part, None if sources is None and len(part) == self.n else part
 
     def numbers(self, D: np.ndarray) -> list[Scalar]:
         """Finite distances as Python numbers, ints if integral."""

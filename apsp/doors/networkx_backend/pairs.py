@@ -19,7 +19,7 @@ from semiring.host.types import Label, Weight
 
 from ...csgraph.engines import Rows
 from ...road.log import warn
-from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, hand_over_if, nonnegative, without_cycle
+from .graphs import AllLengths, Arcs, Converted, Lengths, hand_over_if, nonnegative, without_cycle
 
 T = TypeVar("T")
 #: {node: its predecessor} and {node: path}, from one source.
@@ -208,7 +208,8 @@ def _all(
     every, nodes = G.names, G.nodes
     most = np.finfo(np.float64).max
     bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # NaN excludes nothing
-    for sources, D, P in _blocks(arcs, paths):
+    blocks = arcs.blocks_with_predecessors() if paths else ((part, D, None) for part, D in arcs.blocks())
+    for sources, D, P in blocks:
         for k, order in enumerate(_by_distance(D, sources, arcs)):
             S = D[k, order]
             count = 1 + int(np.searchsorted(S[1:], bound, side="right"))
@@ -217,18 +218,6 @@ def _all(
             order = order[:count]
             lengths = dict(zip(every[order].tolist(), values, strict=True))
             yield nodes[sources[k]], lengths, {} if P is None else _paths(nodes, order.tolist(), P[k].tolist())
-
-
-def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """(positions, distances, predecessors) in blocks of at most `BLOCK` bytes."""
-    if not paths:
-        for positions, D in arcs.blocks():
-            yield positions, D, None
-        return
-    step = max(1, BLOCK // max(12 * arcs.n, 1))
-    for start in range(0, arcs.n, step):
-        part = np.arange(start, min(start + step, arcs.n))
-        yield part, *Rows(arcs, None if len(part) == arcs.n else part).with_predecessors()
 
 
 def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:

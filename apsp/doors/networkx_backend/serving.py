@@ -20,8 +20,8 @@ _MEASURES = (
 )
 
 
-def _argument(args: Values, kwargs: Fields, name: str, position: int, default: Any = None) -> Any:
-    return kwargs.get(name, args[position] if position is not None and len(args) > position >= 0 else default)
+def _argument(args: Values, kwargs: Fields, name: str, position: int) -> Any:
+    return kwargs.get(name, args[position] if len(args) > position >= 0 else None)
 
 
 #: Positions of parameters that decide whether, and from how many vertices, a call is computed.

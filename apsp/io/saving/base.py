@@ -67,12 +67,8 @@ class Table:
 
     def streamed(self) -> Iterator[np.ndarray]:
         """The blocks, with progress by callback, or a warning before more than a minute."""
-        done = 0
         watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback)
-        for part in self.blocks():
-            yield part
-            done += part.size
-            watch(done)
+        return watch.each(self.blocks(), lambda part: part.size)
 
     def lines(self) -> Iterator[list[Any]]:
         """The rows as Python numbers, inf for no path, with progress as in `streamed`."""

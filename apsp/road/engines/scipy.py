@@ -40,7 +40,61 @@ PASSES = 32
 STRETCH, PANEL = 0.3, 1 << 27
 
 
-class Searches(Engine):
+class Searching(Engine):
+    """Rows of distances by searches, which are repeated on every request; `labels` by position are for errors."""
+
+    repeats = True
+    semiring: Semiring
+    _labels: Any
+
+    def _narrowed(self, D: Array, reached: Array, sources: np.ndarray, *, backwards: bool) -> Array:
+        """Rows of distances in an integer dtype, zero if not reached; DomainError if it cannot hold one."""
+        low, high = dtypes.SCALARS[self.dtype].bounds
+        wrong = reached & ((D <= low) | (D >= high))
+        if wrong.any():
+            k, j = np.argwhere(wrong)[0].tolist()
+            ends = [self._labels[int(sources[k])], self._labels[j]]
+            u, v = ends[::-1] if backwards else ends
+            raise too_far(f"{int(D[k, j])} from {came(u)} to {came(v)}", self.dtype, where="shortest_paths")
+        with on_device(D):
+            out = module(D).full(D.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
+        out[reached] = D[reached]
+        return out
+
+    def _nearest(self, A: Array, wanted: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """(which, best) of `Engine.nearest`, by one search from all of `wanted` at once.
+
+        A (n, n) is CSR of lengths ≥ 0 in float64. The search's source of a vertex is any of several as near. The first
+        is found along tight arcs, by a pass over all arcs for each arc of a path along which sources tie. None after
+        `PASSES`, where the dtype does not hold a distance, and for float32, in which more distances are equal.
+        """
+        n, record = A.shape[0], dtypes.SCALARS[self.dtype]
+        if self.dtype == np.float32 or not len(wanted):
+            return None
+        sources, positions = np.unique(wanted, return_index=True)
+        D, nearest_one = searched(A, sources, max(limit, 0.0))
+        reached = np.isfinite(D)
+        if record.integer and reached.any() and D[reached].max() >= min(record.high, 1 << 53):
+            return None
+        which = np.append(positions, len(wanted))[nearest_one]  # −1 is the last
+        many = np.diff(A.indptr)
+        tight = np.flatnonzero(np.repeat(D, many) + A.data == D[A.indices])
+        tails, heads = np.repeat(np.arange(n), many)[tight], A.indices[tight]
+        tied = bool((reached[heads] & (which[tails] < which[heads])).any())
+        for _ in range(PASSES if tied else 0):
+            before = which.copy()
+            np.minimum.at(which, heads, before[tails])
+            tied = not np.array_equal(which, before)
+            if not tied:
+                break
+        if tied:
+            return None
+        best = np.full(n, dtypes.zero(self.semiring, self.dtype), self.dtype)
+        best[reached] = D[reached]
+        return np.where(reached, which, -1), best
+
+
+class Searches(Searching):
     """Rows of distances, each by a search in float64; nothing is cached.
 
     `arcs` are (tails, heads, weights) in the dtype of the distances, or a non-negative float64 CSR matrix; ⊕ of
@@ -51,8 +105,6 @@ class Searches(Engine):
     """
 
     name = "scipy"
-
-    repeats = True
 
     def __init__(
         self,
@@ -116,7 +168,7 @@ class Searches(Engine):
         """One search from all at once."""
         if self._potential is not None:
             return None
-        return nearest(self._backward if towards else self._forward, wanted, self.semiring, self.dtype, self._furthest)
+        return self._nearest(self._backward if towards else self._forward, wanted, self._furthest)
 
     def _search(self, A: Array, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
         """Distances from the sources, or `backwards` to them, shape (sources, n)."""
@@ -127,7 +179,7 @@ class Searches(Engine):
         representable = (D > low) & (D < high)
         # Beyond the limit is no path only if certain: negative arcs may lead back within.
         reached = representable | ((D <= self._furthest) & np.isfinite(D))
-        return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=backwards)
+        return self._narrowed(D, reached, sources, backwards=backwards)
 
     def _lengths(self, A: Array, sources: np.ndarray, backwards: bool) -> np.ndarray:
         if self.method == "breadth-first":
@@ -142,73 +194,6 @@ class Searches(Engine):
 def together(n: int, arcs: int, method: str = "dijkstra") -> int:
     """Rows per call into SciPy, which ignores Ctrl-C within one; they are float64."""
     return max(1, min(int(STRETCH / estimates.search(n, arcs, method)), PANEL // max(8 * n, 1)))
-
-
-def nearest(
-    A: Array, wanted: np.ndarray, semiring: Semiring, dtype: np.dtype, limit: float
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """(which, best) of `Engine.nearest`, by one search from all of `wanted` at once.
-
-    Parameters
-    ----------
-    A : csr array, shape (n, n)
-        Lengths ≥ 0 in float64.
-
-    Notes
-    -----
-    The search's source of a vertex is any of several as near. The first is found along tight arcs, by a pass over all
-    arcs for each arc of a path along which sources tie. None after `PASSES`, where `dtype` does not hold a distance,
-    and for float32, in which more distances are equal.
-    """
-    n = A.shape[0]
-    if dtype == np.float32 or not len(wanted):
-        return None
-    sources, positions = np.unique(wanted, return_index=True)
-    D, nearest_one = searched(A, sources, max(limit, 0.0))
-    reached = np.isfinite(D)
-    if dtypes.SCALARS[dtype].integer and reached.any() and D[reached].max() >= min(dtypes.SCALARS[dtype].high, 1 << 53):
-        return None
-    which = np.append(positions, len(wanted))[nearest_one]  # −1 is the last
-    many = np.diff(A.indptr)
-    tight = np.flatnonzero(np.repeat(D, many) + A.data == D[A.indices])
-    tails, heads = np.repeat(np.arange(n), many)[tight], A.indices[tight]
-    tied = bool((reached[heads] & (which[tails] < which[heads])).any())
-    for _ in range(PASSES if tied else 0):
-        before = which.copy()
-        np.minimum.at(which, heads, before[tails])
-        tied = not np.array_equal(which, before)
-        if not tied:
-            break
-    if tied:
-        return None
-    best = np.full(n, dtypes.zero(semiring, dtype), dtype)
-    best[reached] = D[reached]
-    return np.where(reached, which, -1), best
-
-
-def narrowed(
-    D: Array,
-    reached: Array,
-    semiring: Semiring,
-    dtype: np.dtype,
-    labels: Any,
-    i: np.ndarray,
-    j: np.ndarray | None = None,
-    *,
-    backwards: bool = False,
-) -> Array:
-    """Distances of vertices i and j in an integer dtype, zero if not reached; DomainError if it cannot hold one."""
-    low, high = dtypes.SCALARS[dtype].bounds
-    wrong = reached & ((D <= low) | (D >= high))
-    if wrong.any():
-        k, q = np.argwhere(wrong)[0].tolist()
-        ends = [labels[int(i[k])], labels[q if j is None else int(j[q])]]
-        u, v = ends[::-1] if backwards else ends
-        raise too_far(f"{int(D[k, q])} from {came(u)} to {came(v)}", dtype, where="shortest_paths")
-    with on_device(D):
-        out = module(D).full(D.shape, dtypes.zero(semiring, dtype), dtype)
-    out[reached] = D[reached]
-    return out
 
 
 def lengths_of(arcs: Array, n: int, semiring: Semiring, h: np.ndarray | None = None) -> Matrix:

@@ -18,16 +18,16 @@ from semiring.host.types import Array, Blocks, Edges, Fields
 from .. import estimates, rates
 from ..estimates import Estimate
 from ..question import Question
-from .base import BLOCK, Engine, Kind, counting, offer
+from .base import BLOCK, Kind, counting, offer
 from .elimination import potentials
 from .part import as_limit
-from .scipy import lengths_of, narrowed, nearest
+from .scipy import Searching, lengths_of
 
 #: Trial searches: sources a batch, largest share of the total time, number of batches.
 SAMPLED, LOOK, TRIED = 4, 1 / 16, 4
 
 
-class Relaxed(Engine):
+class Relaxed(Searching):
     """Rows of distances, searched again on every request.
 
     `arcs` are (tails, heads, weights), or a non-negative CSR matrix, made non-negative by `potential` (n,). `dtype` is
@@ -37,8 +37,6 @@ class Relaxed(Engine):
     """
 
     name = "searches"
-
-    repeats = True
 
     def __init__(
         self, arcs: Array, n: int, semiring: Semiring, dtype: np.dtype, threads: int | None = None,
@@ -93,7 +91,7 @@ class Relaxed(Engine):
             return None
         limit = np.inf if self.furthest is None else self.furthest
         matrix = (self._turned if towards else self)._lengths
-        return nearest(matrix, wanted, self.semiring, self.dtype, limit)
+        return self._nearest(matrix, wanted, limit)
 
     @cached_property
     def _lengths(self) -> Array:
@@ -135,7 +133,7 @@ class Relaxed(Engine):
         if self.searched == self.dtype:
             return D
         reached = D != dtypes.zero(self.semiring, self.searched)
-        return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=self._backwards)
+        return self._narrowed(D, reached, sources, backwards=self._backwards)
 
 
 def wide(question: Question) -> np.dtype | None:

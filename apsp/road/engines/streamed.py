@@ -40,9 +40,7 @@ def _large(question: Question) -> Large:
     if isinstance(source, (int, np.integer)):
         s = question.semiring
         source = Source(int(source), s, question.dtype, None)
-    large = Large.of(
-        source, question.semiring, wants.limits, wants, dtype=wants.dtype, device=wants.device, nulls=wants.nulls
-    )
+    large = Large.of(source, question.semiring, wants)
     if not wants.dry:
         large.check_places()  # before all entries are looked at, which may take long
     return large

@@ -11,8 +11,8 @@ import numpy as np
 from ..compile import kernel
 from ..instructions import Array
 
-#: Record of a vertex: its distance, its place in the heap, −1 or once settled −2 − the vertex settled before it, and the
-#: source that it is reached from.
+#: Record of a vertex: its distance, its place in the heap (−1 before, −2 − the last vertex settled before it after), and
+#: the source that it is reached from.
 NODE = np.dtype([("distance", np.float64), ("place", np.int32), ("source", np.int32)])
 #: Share of the vertices, 1 / FEW, up to which those that a search settled are visited one by one after it.
 FEW = 8
