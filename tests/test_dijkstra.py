@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
+from apsp import csgraph, shortest_paths
 from semiring.kernels.cpu.sparse.dijkstra import search
-from semiring.sparse.dijkstra import dijkstra, nearest
+from semiring.sparse.dijkstra import dijkstra, nearest, neighbours
 
 
 def relaxed(tails, heads, weights, n, sources, limit):
@@ -48,6 +49,8 @@ def test_distances_are_those_of_a_loop(index, n, arcs, monkeypatch):
             lists = [x.tolist() for x in listed]
             expected = [relaxed(*lists, n, [s], limit) for s in sources.tolist()]
             np.testing.assert_array_equal(dijkstra(A, sources, limit), expected)
+            counts = [sum(x < math.inf for x in row) for row in expected]
+            assert neighbours(A, sources, limit, max(counts)) == sum(counts) / 3  # each is settled once
             distance, which = nearest(A, sources, limit)
             np.testing.assert_array_equal(distance, relaxed(*lists, n, sources.tolist(), limit))
             for v in range(n):  # any of those as near
@@ -65,6 +68,43 @@ def test_distances_that_decrease_again_and_again():
     ).tocsr()
     lists = [x.tolist() for x in (*A.tocoo().coords, A.tocoo().data)]
     np.testing.assert_array_equal(dijkstra(A, np.array([0]))[0], relaxed(*lists, n, [0], math.inf))
+
+
+def test_searches_of_few_and_of_many_vertices_one_after_the_other():
+    """Rows are cleared by what the last search settled: few of a path's end, all from its beginning."""
+    n = 80
+    A = coo_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n)).tocsr()
+    sources = np.array([79, 0, 75, 78, 70, 69, 1, 79])
+    for limit in (math.inf, 9.0, 3.0, 0.0):
+        expected = [[v - s if 0 <= v - s <= limit else math.inf for v in range(n)] for s in sources.tolist()]
+        np.testing.assert_array_equal(dijkstra(A, sources, limit), expected)
+        for most in (1, 2, 4, 10, 80):
+            counts = [sum(x < math.inf for x in row) for row in expected]
+            mean = sum(counts) / len(counts) if max(counts) <= most else None
+            assert neighbours(A, sources, limit, most) == mean
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+def test_limits_near_and_far_by_every_door(dtype):
+    """Of a graph large enough that searches are priced by what lies within the limit."""
+    n, rng = 1500, np.random.default_rng(3)
+    A = network(n, 4 * n, rng, np.int32)[0]
+    A.data = rng.integers(1, 9, len(A.data)).astype(dtype)
+    A.sum_duplicates()
+    lists = [x.tolist() for x in (*A.tocoo().coords, A.tocoo().data)]
+    for count in (1, 16, 70):
+        sources = rng.choice(n, count, replace=False)
+        whole = np.array([relaxed(*lists, n, [s], math.inf) for s in sources[:3].tolist()])
+        for limit in (-1, 0, 4, 9.5, 14, 40):
+            expected = np.where(whole <= limit, whole, math.inf)
+            D = csgraph.dijkstra(A, indices=sources, limit=max(limit, 0)) if limit >= 0 else None
+            r = shortest_paths(A, sources=sources, limit=limit)
+            for found in (D, r.distances):
+                if found is not None:
+                    none = np.iinfo(dtype).max if found.dtype.kind == "i" else math.inf
+                    np.testing.assert_array_equal(np.where(found == none, math.inf, found)[:3], expected)
+            if limit == 4 and count > 1 and dtype == "float64":
+                assert "few vertices lie within the limit" in str(r.plan)
 
 
 def test_arrays_that_are_not_written_to():

@@ -70,6 +70,13 @@ class Rows(NamedTuple):
         if searched and network.given is not None and (taken := question.once(at_once)):
             charge(question, taken.seconds)
             return self._searched()
+        D = self._answered(question)
+        if options.limit < np.inf:
+            D[options.limit < D] = network.zero
+        return D
+
+    def _answered(self, question: Question) -> np.ndarray:
+        network, sources, options = self
         engine = answer(question).engine
         if engine.in_memory:
             D: np.ndarray = host(engine.table())

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse.csgraph as scipys
 
-from semiring.dense.routes import NONE
 from semiring.host import errors
 from semiring.host.errors import DTypeError
 from semiring.host.types import Array, DType
@@ -60,11 +59,6 @@ def answer(
     if min_only:
         return found if return_predecessors else found[0]
     D, P = found if return_predecessors else (found, None)
-    if limit < np.inf:
-        beyond = limit < D
-        D[beyond] = graph.zero
-        if P is not None:
-            P[beyond] = NONE
     if sources is not None:
         shape = (*sources.shape, graph.n)
         D, P = D.reshape(shape), P if P is None else P.reshape(shape)

@@ -48,6 +48,11 @@ def tasks(device: str) -> Iterator[Task]:
             yield beside(f"csgraph.dijkstra, {what}", ours, "SciPy", least=0.8, beyond=CALL)
             yield beside(what, partial(_sources, graph, sources), "SciPy")
     yield beside("csgraph.dijkstra, 4 of 2,000", partial(_dijkstra, 2000, 4), "SciPy", least=0.8)
+    for name, graph in _families(2000 if few else 20_000).items():
+        if name in ("roads", "degree 6"):
+            for door in (True, False):
+                what = f"{'csgraph.dijkstra, ' * door}16 sources of {name}, within a limit"
+                yield beside(what, partial(_sources, graph, 16, door, 0.5), "SciPy", least=0.3 if door else None)
     yield beside("nearest of 50, random graph of 5,000", partial(_nearest, 5000), "SciPy", least=1)
     yield beside("transitive closure, degree 6", partial(_reaches, 100 if few else 400), "NetworkX", least=20)
     n = 20_000 if few else 500_000
@@ -118,13 +123,15 @@ def _csr(g: Any, rng: np.random.Generator) -> Any:
     return (A + A.T).tocsr()
 
 
-def _sources(A: Any, count: int, door: bool = False) -> Pair:
+def _sources(A: Any, count: int, door: bool = False, limit: float = np.inf) -> Pair:
     some = np.arange(count) * (A.shape[0] // count)
 
     def ours() -> Any:
-        return csgraph.dijkstra(A, indices=some) if door else shortest_paths(A, sources=some).distances
+        if door:
+            return csgraph.dijkstra(A, indices=some, limit=limit)
+        return shortest_paths(A, sources=some, limit=None if limit == np.inf else limit).distances
 
-    np.testing.assert_allclose(ours(), scipys.dijkstra(A, indices=some), rtol=1e-12)
+    np.testing.assert_allclose(ours(), scipys.dijkstra(A, indices=some, limit=limit), rtol=1e-12)
     return ours, partial(scipys.dijkstra, A, indices=some)
 
 

@@ -15,9 +15,10 @@ from semiring.host.devices import module, on_device
 from semiring.host.spelling import came
 from semiring.host.types import Array, Fields, Matrix
 from semiring.sparse.cycles import Weighted
-from semiring.sparse.dijkstra import dijkstra
+from semiring.sparse.dijkstra import dijkstra, neighbours
 from semiring.sparse.dijkstra import nearest as searched
 
+from ...answers.neighbourhoods import Neighbourhoods
 from .. import estimates, rates
 from ..convergence.saturation import too_far
 from ..estimates import Estimate
@@ -36,6 +37,10 @@ SAMPLED = 64
 DEEP, ALIKE = 16, 0.3
 #: Passes over all arcs for ties between the nearest of several sources.
 PASSES = 32
+#: Sources from which searches within a limit are tried, and their share, 1 / SHARE, of what all settle without it.
+TRIED, SHARE = 2, 32
+#: Nothing is known of how searches grow.
+ANYWHERE = Neighbourhoods()
 #: Seconds of a call into SciPy, and bytes of its rows, approximately.
 STRETCH, PANEL = 0.3, 1 << 27
 
@@ -265,19 +270,14 @@ def _refuses(question: Question) -> str:
 
 def _estimate(question: Question) -> Estimate:
     """Searches from every source, or backwards from every target."""
-    method, near, few = (
-        question.once(search),
-        question.arcs.near,
-        question.lines < SAMPLED and question.arcs.compressed is not None,
-    )
+    if (reach := question.once(within)) is not None:
+        return offer(question, _taken(question, "dijkstra", reach), "dijkstra")
+    method, near = question.once(search), question.arcs.near
+    few = question.lines < SAMPLED and question.arcs.compressed is not None
     levels = int(near.deep(question.n)) if few else known_levels(question)
 
     def by(method: str, spread: float) -> Estimate:
-        taken = estimates.searches(
-            question.n, question.arcs.count, question.lines, question.columns, question.dtype.itemsize, method,
-            reach=question.arcs.reach, levels=levels, width=near.width, followed=near.arcs, spread=spread,
-            ordered=question.picks, compressed=question.arcs.compressed is not None,
-        )  # fmt: skip
+        taken = _taken(question, method, question.arcs.reach, near, levels=levels, spread=spread)
         return offer(question, taken, method)
 
     found = by(method, question.arcs.spread if method == "dijkstra" else 1.0)
@@ -285,6 +285,30 @@ def _estimate(question: Question) -> Estimate:
         return found
     # Levels are counted in Python, one by one; if many, a search by weight is faster.
     return min(found, by("dijkstra", ALIKE), key=lambda estimate: estimate.seconds)
+
+
+def _taken(question: Question, method: str, reach: float, near: Neighbourhoods = ANYWHERE, **more: float) -> Estimate:
+    """Searches that reach a share of the vertices; `more` are options of `estimates.search`."""
+    return estimates.searches(
+        question.n, question.arcs.count, question.lines, question.columns, question.dtype.itemsize, method,
+        reach=reach, width=near.width, followed=near.arcs, ordered=question.picks,
+        compressed=question.arcs.compressed is not None, **more,
+    )  # fmt: skip
+
+
+def within(question: Question) -> float | None:
+    """Share of the vertices within the limit of a source, by searches from a few; None unless it is small."""
+    wants, arcs, n = question.wants, question.arcs, question.n
+    if wants.limit is None or question.once(search) not in ("dijkstra", "breadth-first"):
+        return None
+    ends = min((x for x in (wants.sources, wants.targets) if x is not None), key=len, default=np.arange(n))
+    if not len(ends):
+        return None
+    some = ends[:: -(-len(ends) // TRIED)]
+    most = n * min(len(ends), SHARE) // (SHARE * len(some))
+    A = lengths_of(arcs.listed, n, question.semiring) if arcs.compressed is None else arcs.compressed
+    found = neighbours(A, some, max(as_limit(wants.limit), 0), most)
+    return None if found is None else found / n
 
 
 @lru_cache(1024)
@@ -304,6 +328,8 @@ def at_once(question: Question) -> Estimate | None:
         little(n, question.arcs.count, question.lines, question.columns, size),
         "too little for a look at others",
     )
+    if taken is None and (reach := question.once(within)) is not None and reach * SHARE <= 1:
+        return offer(question, _taken(question, "dijkstra", reach), "dijkstra", ", few vertices lie within the limit")
     if taken is None:
         taken, note = _before_others(question), "no other can be faster"
     if taken is None or question.once(search) != "dijkstra":
@@ -315,13 +341,11 @@ def _before_others(question: Question) -> Estimate | None:
     """Searches near the sources, if they take less than what other engines do at least by counts; else None."""
     arcs, n, size = question.arcs, question.n, question.dtype.itemsize
     near, spread, reach = arcs.near, arcs.spread, arcs.near.cut + arcs.near.few / max(1, n)
-    asked = n, arcs.count, question.lines
-    taken = estimates.searches(
-        *asked, question.columns, size, "dijkstra", compressed=True, reach=reach, width=near.width,
-        followed=near.arcs, spread=spread,
-    )  # fmt: skip
+    taken = _taken(question, "dijkstra", reach, near, spread=spread)
     relaxed = estimates.guessed(n, arcs.count, reach, near.width, spread)
-    ours = estimates.lanes(*asked, 0, size, relaxed, ordered=True, followed=near.arcs, tried=False).seconds
+    ours = estimates.lanes(
+        n, arcs.count, question.lines, 0, size, relaxed, ordered=True, followed=near.arcs, tried=False
+    ).seconds
     closed = estimates.entering(arcs.count) + estimates.closure(n, question.semiring, question.dtype, pairs=n**3)
     eliminated = estimates.least_elimination(n, arcs.count, question.once(spent))
     before = rates.processor.question

@@ -11,8 +11,8 @@ import numpy as np
 from ..compile import kernel
 from ..instructions import Array
 
-#: Record of a vertex: its distance, its place in the heap (−1 before, −2 − the last vertex settled before it after), and
-#: the source that it is reached from.
+#: Record of a vertex: its distance; its place in the heap, −1 before, −2 − the vertex settled before it after; and the
+#: source that it is reached from.
 NODE = np.dtype([("distance", np.float64), ("place", np.int32), ("source", np.int32)])
 #: Share of the vertices, 1 / FEW, up to which those that a search settled are visited one by one after it.
 FEW = 8
@@ -81,7 +81,7 @@ def search(
                 hole = child
             key[hole], vertex[hole] = last, moved
             N[np.uint64(moved)].place = hole
-            N[u].place, latest = -2 - latest, u
+            N[u].place, latest = -2 - latest, int(u)
             count += 1
             for e in range(np.uint64(starts[u]), np.uint64(starts[u + _ONE])):
                 head = np.uint64(heads[e])
