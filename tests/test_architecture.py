@@ -505,6 +505,8 @@ def test_former_names_of_modules_are_found():
     assert semiring.errors is sys.modules["semiring.host.errors"]
     assert FORMAT is importlib.import_module("apsp.io.formats.csv").FORMAT
     assert backend is sys.modules["semiring.kernels.cpu.dense.backend"]
+    for former, now in (("sparse.lazy", "sparse.paths"), ("host.cgroups", "host.memory"), ("cgroups", "host.memory")):
+        assert importlib.import_module(f"semiring.{former}") is sys.modules[f"semiring.{now}"]
     with pytest.raises(ModuleNotFoundError, match=r"semiring\.nonsense"):
         importlib.import_module("semiring.nonsense")
 
