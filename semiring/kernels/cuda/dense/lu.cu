@@ -6,7 +6,7 @@
 //
 // The prelude gives T.
 constexpr int size = 64, threads = 256;
-constexpr T tiny = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022);
+constexpr T tiny = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
 
 struct Failure {
     int row;  // −1: none
