@@ -3,10 +3,7 @@
 // semiring/kernels/cuda/algebra.py writes `struct Algebra` from a Semiring. Step structs build on it: they define the unit of a
 // product's inner loop (a Word of one or more lanes) and how two values of k enter it.
 #pragma once
-
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#endif
+#include "common.cuh"
 
 template <class V>
 __device__ V logaddexp(V a, V b) {
