@@ -451,9 +451,9 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88800,
+    "lines of the packages": 88661,
     "files of more than 500 lines": 0,
-    "Any": 1406,
+    "Any": 1405,
     "functions of more than 12 parameters": 6,
     "entries of semiring": 10,
     "entries of apsp": 9,
