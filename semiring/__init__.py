@@ -96,14 +96,15 @@ _ROOMS = {
     "tensors": "sums contraction chains elementwise gradients",
     "kernels": "contract verbs backend observed cpu cuda",
     "stores": "tiles files archives trust",
-    "host": "arrays devices memory cgroups compiling signals escaping spelling errors types",
+    "host": "arrays devices memory compiling signals escaping spelling errors types",
     "sparse": "csr",
 }
-_former(
-    "semiring",
-    _ROOMS,
-    {"distributed.matrix": "distributed.comm", "kernels.cuda.sparse.lists": "kernels.cuda.sparse.flows"},
-)
+#: Modules that others took in.
+_JOINED = {
+    "cgroups": "host.memory", "host.cgroups": "host.memory", "sparse.lazy": "sparse.paths",
+    "distributed.matrix": "distributed.comm", "kernels.cuda.sparse.lists": "kernels.cuda.sparse.flows",
+}  # fmt: skip
+_former("semiring", _ROOMS, _JOINED)
 
 
 def __dir__() -> list[str]:

@@ -23,6 +23,7 @@ from semiring.kernels.cuda.dense import (
     chain,
     cooperative,
     lengths,
+    lu,
     matrix,
     registry,
     sources,
@@ -141,6 +142,13 @@ def test_chains_compile(name, dtype, arch):
     binary = compile.compile(chain.text(get(name), np.dtype(dtype)), arch)
     assert {*binary.resources} == {"chain", "trace", "unchain"}
     assert all(used.spill_stores == used.stack == 0 for used in binary.resources.values())
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_factors_compile(dtype):
+    """Each constant is one of the dtype: NVRTC 13.5 refuses a float that its exponent does not hold."""
+    assert {*compile.compile(lu.text(np.dtype(dtype)), "sm_90").resources} == {"factor", "panels"}
 
 
 @pytest.mark.compile

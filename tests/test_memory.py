@@ -23,7 +23,6 @@ from apsp.road import problem
 from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul
 from semiring.algebra.conversion import conform
 from semiring.host import memory
-from semiring.host.cgroups import read_text
 
 MIB = 1 << 20
 needs_peaks = pytest.mark.skipif(
@@ -388,7 +387,7 @@ def test_of_groups_without_a_limit_nothing_else_is_read(tmp_path, monkeypatch):
     for group in ("", "/a", "/a/b"):
         texts[f"sys/fs/cgroup/memory{group}/memory.limit_in_bytes"] = f"{(1 << 63) - 4096}\n"
         texts[f"sys/fs/cgroup/memory{group}/memory.usage_in_bytes"] = "77\n"
-    read = []
+    read, read_text = [], memory.read_text
     monkeypatch.setattr(memory, "read_text", lambda path: (read.append(Path(path).name), read_text(path))[1])
     assert memory.available(root=files(tmp_path, texts)) == 8 << 30
     assert read.count("memory.limit_in_bytes") == 3

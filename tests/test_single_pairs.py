@@ -21,7 +21,7 @@ from apsp.generate import grid, random_graph, road_like
 from apsp.road.engines.elimination import Eliminated
 from semiring import Elimination, get
 from semiring.host.errors import MemoryNeeded, VertexError
-from semiring.sparse import lazy, queries
+from semiring.sparse import paths, queries
 from semiring.sparse.paths import predecessor_paths
 
 SELECTING = [case for case in CASES if case.semiring.add.selects]
@@ -331,7 +331,7 @@ def test_single_paths_sweep_no_rows_and_recurring_sources_few(monkeypatch):
 
 def test_a_long_plateau_takes_the_row(monkeypatch):
     """A ring of edges that weigh nothing is longer than what is looked at for one predecessor."""
-    n = 2 * lazy.PLATEAU + 20
+    n = 2 * paths.PLATEAU + 20
     ring = np.arange(n)
     g = Graph.from_arrays([n, *ring], [0, *((ring + 1) % n)], [5, *np.zeros(n, int)], n=n + 2)
     r = shortest_paths(g, engine="elimination")
@@ -386,7 +386,7 @@ def test_an_interrupted_query_leaves_the_next_one_right(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as context:
-        context.setattr(lazy.Lazy, "search", interrupted)
+        context.setattr(paths.Lazy, "search", interrupted)
         with pytest.raises(KeyboardInterrupt):
             r.path(0, 299)
     assert (r.path(0, 299), list(r.paths([(5, 7), (5, 250)]))) == expected

@@ -121,7 +121,7 @@ class Hops(Rows):
             raise DomainError(f"rows: limit must be a number of hops, 0 or more, got {limit!r}. Leave it out.")
         most = min(self.n if limit is None else int(min(limit, self.n)), self.end)
         if self._gpu is not None:
-            return self._gpu.rows(wanted, most, int(block or self.batch(len(wanted))))
+            return self._gpu.rows(wanted, int(block or self.batch(len(wanted))), most)
         words = self._words(len(wanted) if block is None else min(len(wanted), int(block)))
         batch = words * BITS
         searches = [_Search(self, words, most) for _ in range(min(self._threads, max(1, -(-len(wanted) // batch))))]

@@ -26,7 +26,7 @@ from .analysis import Analysis
 from .answers import Columns, Pairs
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
-from .lazy import Lazy
+from .paths import Lazy
 from .pattern import indices, paired, rows_wanted, vertex
 from .structure import Cost
 from .sweep import LANES, Sweeper

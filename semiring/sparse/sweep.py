@@ -45,7 +45,7 @@ class Sweeper:
         self.path = np.empty(len(structure), np.int32)
         self.index = np.empty(structure.front, np.int32)
         self.stack = self.z = np.empty(0, self.dtype)
-        self.lazy: Any = None  # see `lazy`
+        self.lazy: Any = None  # see `paths.Lazy`
 
     def lanes(self, sources: int) -> int:
         """Lanes for `sources` sources: 1, or full vectors."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...host.cgroups import hierarchies, read_text
 from ...host.errors import DeviceError
+from ...host.memory import hierarchies, read_text
 
 #: Number of threads of the CPU backend, unless passed.
 VARIABLE = "SEMIRING_NUM_THREADS"

@@ -3,10 +3,7 @@
 // semiring/kernels/cuda/algebra.py writes `struct Algebra` from a Semiring. Step structs build on it: they define the unit of a
 // product's inner loop (a Word of one or more lanes) and how two values of k enter it.
 #pragma once
-
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#endif
+#include "common.cuh"
 
 template <class V>
 __device__ V logaddexp(V a, V b) {
@@ -98,8 +95,9 @@ __device__ inline void outer_products(Word (&c)[tm][tn], const Word (&a)[2][tm],
 
 template <class A, class T = typename A::T> struct MinPlusNonnegative;
 template <class A, class T = typename A::T> struct MaxPlusNonnegative;
-template <class A, class T = typename A::T> struct MaxMin;
-template <class A, class T = typename A::T> struct MinMax;
+template <class A, bool max_min, class T = typename A::T> struct Bottleneck;
+template <class A> using MaxMin = Bottleneck<A, true>;
+template <class A> using MinMax = Bottleneck<A, false>;
 template <class A, class T = typename A::T> struct MinTimes;
 template <class A, class T = typename A::T> struct MaxTimes;
 
@@ -121,20 +119,13 @@ struct MaxPlusNonnegative<A, float> : General<A> {
 };
 
 // Bottlenecks sort the same way: one three-way maximum takes two minima, or the other way round.
-template <class A>
-struct MaxMin<A, float> : General<A> {
+template <class A, bool max_min>
+struct Bottleneck<A, max_min, float> : General<A> {
     static constexpr bool star_is_one = true;
     static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
-        const int first = min(__float_as_int(a0), __float_as_int(b0)), second = min(__float_as_int(a1), __float_as_int(b1));
-        c = __int_as_float(__vimax3_s32(__float_as_int(c), first, second));
-    }
-};
-template <class A>
-struct MinMax<A, float> : General<A> {
-    static constexpr bool star_is_one = true;
-    static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
-        const int first = max(__float_as_int(a0), __float_as_int(b0)), second = max(__float_as_int(a1), __float_as_int(b1));
-        c = __int_as_float(__vimin3_s32(__float_as_int(c), first, second));
+        const int x0 = __float_as_int(a0), y0 = __float_as_int(b0), x1 = __float_as_int(a1), y1 = __float_as_int(b1);
+        if constexpr (max_min) c = __int_as_float(__vimax3_s32(__float_as_int(c), min(x0, y0), min(x1, y1)));
+        else c = __int_as_float(__vimin3_s32(__float_as_int(c), max(x0, y0), max(x1, y1)));
     }
 };
 
@@ -296,23 +287,13 @@ struct MaxPlusNonnegative<A, short> : General<A> {
     static __device__ Word negative(Word b) { return (b >> 15 & 0x10001u) * 0xffffu; }
 };
 
-template <class A>
-struct MaxMin<A, short> : Halves<A> {
-    static __device__ unsigned stored(unsigned c) { return __vmaxs2(c, Halves<A>::nothing()); }  // moved, as above
-    static __device__ unsigned merge(unsigned was, unsigned c) { return __vmaxs2(was, c); }
+template <class A, bool max_min>
+struct Bottleneck<A, max_min, short> : Halves<A> {
+    static __device__ unsigned merge(unsigned was, unsigned c) { return max_min ? __vmaxs2(was, c) : __vmins2(was, c); }
+    static __device__ unsigned stored(unsigned c) { return merge(c, Halves<A>::nothing()); }  // moved, as above
     static __device__ void step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1) {
-        c = __vimax3_s16x2(c, __vmins2(a0, b0), __vmins2(a1, b1));
-    }
-    static __device__ void other_step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1, int) {
-        step(c, a0, b0, a1, b1);
-    }
-};
-template <class A>
-struct MinMax<A, short> : Halves<A> {
-    static __device__ unsigned stored(unsigned c) { return __vmins2(c, Halves<A>::nothing()); }
-    static __device__ unsigned merge(unsigned was, unsigned c) { return __vmins2(was, c); }
-    static __device__ void step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1) {
-        c = __vimin3_s16x2(c, __vmaxs2(a0, b0), __vmaxs2(a1, b1));
+        if constexpr (max_min) c = __vimax3_s16x2(c, __vmins2(a0, b0), __vmins2(a1, b1));
+        else c = __vimin3_s16x2(c, __vmaxs2(a0, b0), __vmaxs2(a1, b1));
     }
     static __device__ void other_step(unsigned& c, unsigned a0, unsigned b0, unsigned a1, unsigned b1, int) {
         step(c, a0, b0, a1, b1);

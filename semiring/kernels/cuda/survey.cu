@@ -1,5 +1,7 @@
 // Survey of up to three arrays: extremes, and facts for the choice of a step. Each block leaves a record of its array, and
 // the last block combines them. The prelude gives T and `zero`, the entry of a missing edge.
+#include "common.cuh"
+
 struct Record {
     T least, greatest;
     int flags; // 1: NaN; 2: below 0 and not `zero`; 4: a negative zero

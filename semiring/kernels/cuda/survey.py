@@ -103,11 +103,10 @@ def text(dtype: str, zero: Any) -> str:
     minus_zero = sign[kind.itemsize] if SCALARS[kind].floating else "false"
     prelude = f"""\
 using T = {memory};
-#define INFINITY __int_as_float(0x7f800000)
 __device__ inline T zero() {{ return {algebra.literal(kind.type(zero), register)}; }}
 __device__ inline int negative_zero(T a) {{ return {minus_zero}; }}
 """
-    return prelude + compile.source("survey.cu")
+    return compile.source("survey.cu", prelude)
 
 
 @cache

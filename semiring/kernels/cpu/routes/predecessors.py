@@ -26,6 +26,7 @@ from ....algebra.ranges import steps
 from ....algebra.records import Semiring
 from ....algebra.selection import refuse, require_selection
 from ....host.memory import require
+from ....host.types import Edges as CSR
 from ..code import compiled, machine_code
 from ..instructions import Array
 from ..intrinsics import kernel, one, plus, times, zero
@@ -332,15 +333,9 @@ def of_matrix(
 
 
 def of_rows(
-    semiring: Semiring,
-    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-    D: np.ndarray,
-    sources: np.ndarray,
-    P: np.ndarray,
-    *,
-    threads: int,
+    semiring: Semiring, edges: CSR, D: np.ndarray, sources: np.ndarray, P: np.ndarray, *, threads: int,
     mirrored: bool = False,
-) -> tuple[int, int] | None:
+) -> tuple[int, int] | None:  # fmt: skip
     """P ← the predecessors of rows of a closure, from CSR edges (starts, heads, weights)."""
     if not D.size:
         return None
@@ -349,13 +344,7 @@ def of_rows(
     return Routes(kind, D, P, sources, improving, mirrored, threads).of_edges(_both_ways(kind, edges))
 
 
-def product_of_rows(
-    semiring: Semiring,
-    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
-    D: np.ndarray,
-    sources: np.ndarray,
-    threads: int,
-) -> np.ndarray:
+def product_of_rows(semiring: Semiring, edges: CSR, D: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
     """Rows of I ⊕ D ⊗ A from rows of D and the CSR edges of A."""
     kind, B = choose(semiring, D.dtype, False), np.empty(D.shape, D.dtype)
     if D.size:
@@ -366,14 +355,9 @@ def product_of_rows(
 
 
 def lengths(
-    semiring: Semiring,
-    P: np.ndarray,
-    sources: np.ndarray,
-    A: np.ndarray | None,
-    edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
-    dtype: np.dtype,
+    semiring: Semiring, P: np.ndarray, sources: np.ndarray, A: np.ndarray | None, edges: CSR | None, dtype: np.dtype,
     threads: int,
-) -> tuple[np.ndarray, int]:
+) -> tuple[np.ndarray, int]:  # fmt: skip
     """Products of edges along P, of a matrix or of CSR edges; and a row of P that is no tree, or −1."""
     kind, L = choose(semiring, dtype, False), np.empty(P.shape, dtype)
     if not P.size:
@@ -392,7 +376,7 @@ def lengths(
     return L, max(wrong)
 
 
-def _both_ways(kind: Kind, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Edges:
+def _both_ways(kind: Kind, edges: CSR) -> Edges:
     starts, heads, weights = edges
     return Edges.of(
         kind, starts.astype(np.int64, copy=False), heads.astype(np.int32, copy=False), np.ascontiguousarray(weights)

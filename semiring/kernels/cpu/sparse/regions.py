@@ -9,49 +9,69 @@ INNER, ROOT, TOP = 0, 1, 2
 
 
 @kernel
-def regions(
-    parent: Array, child: Array, leaf: Array, first: Array, begin: Array, base: Array, rows: Array, owner: Array,
-    total: Array, most: int, limit: int, deep: Array, kind: Array, low: Array, high: Array, local: Array, own: Array,
-    ahead: Array,
+def subtrees(
+    parent: Array, child: Array, leaf: Array, first: Array, begin: Array, total: Array, most: int, limit: int,
+    spared: int, alone: bool, deep: Array, kind: Array, low: Array, high: Array,
 ) -> int:  # fmt: skip
-    """Partition supernodes into regions, runs of neighbouring subtrees, with stack places; returns their number.
+    """Partition supernodes into regions, runs of neighbouring subtrees; returns their number.
 
-    A subtree is walked with a stack of its root's rows and, below them, the path from the root without leaves, at most
-    `most` rows; supernodes that need more are the top. A region has at most `limit` entries, and is walked from last to
-    first. If a root's rows fit beside all that the previous subtree needs, they go to the other end of the stack, for
-    prefetching. `total` counts the entries of earlier supernodes. Outputs hold zeros, and `own` −1:
+    A subtree is walked with a stack of its root's rows and, below them, the path from the root without the lowest
+    `spared` columns of a leaf, at most `most` rows; supernodes that need more are the top. A region has at most `limit`
+    of what `total` counts of earlier supernodes; it is one subtree if `alone`. Outputs hold zeros:
 
     deep : most rows below each supernode
-    low, high : supernodes of each region
-    local : stack place of each row
-    own : stack place of each supernode's columns, −1 for a leaf
-    ahead : of a root, distance to the next root, if its rows can be prefetched, else 0
+    kind : ROOT of a subtree, INNER below it, or TOP
+    low, high : supernodes of each region, the last region first
     """
     count = len(parent)
     for s in range(count):
-        if child[s] >= 0:
-            deep[s] += first[s + 1] - first[s]
+        w = first[s + 1] - first[s]
+        deep[s] += w - (min(spared, w) if child[s] < 0 else 0)
         p = parent[s]
         if p >= 0:
             deep[p] = max(deep[p], deep[s])
-    found, last, other = 0, -1, False
+    found = 0
     s = count - 1
     while s >= 0:
-        above = begin[s + 1] - begin[s]
-        if above + deep[s] > most or total[s + 1] - total[leaf[s]] > limit:
+        start = leaf[s]
+        if begin[s + 1] - begin[s] + deep[s] > most or total[s + 1] - total[start] > limit:
             kind[s] = TOP
             s -= 1
             continue
         kind[s] = ROOT
-        start, edge = leaf[s], first[s + 1]
-        if found and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= limit:
+        if found and not alone and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= limit:
             low[found - 1] = start
-            if begin[last + 1] - begin[last] + deep[last] + above <= most:
-                ahead[last], other = last - s, not other
         else:
             low[found], high[found] = start, s + 1
-            found, other = found + 1, False
-        for t in range(s, start - 1, -1):
+            found += 1
+        s = start - 1
+    return found
+
+
+@kernel
+def places(
+    child: Array, leaf: Array, first: Array, begin: Array, base: Array, rows: Array, owner: Array, high: Array,
+    most: int, deep: Array, kind: Array, local: Array, own: Array, ahead: Array,
+) -> None:  # fmt: skip
+    """Places on the stacks of regions, each of which is walked from last to first.
+
+    If a root's rows fit beside all that the previous subtree needs, they go to the other end of the stack, for
+    prefetching.
+
+    local : stack place of each row
+    own : stack place of each supernode's columns, −1 at first and for a leaf
+    ahead : of a root, distance to the next root, if its rows can be prefetched, else 0, as at first
+    """
+    region, last, other = -1, -1, False
+    for s in range(len(child) - 1, -1, -1):
+        if kind[s] != ROOT:
+            continue
+        above, edge = begin[s + 1] - begin[s], first[s + 1]
+        if region + 1 < len(high) and high[region + 1] == s + 1:
+            region, other = region + 1, False
+        elif begin[last + 1] - begin[last] + deep[last] + above <= most:
+            ahead[last], other = last - s, not other
+        for t in range(s, leaf[s] - 1, -1):
             if child[t] >= 0:
                 place = base[t] - base[s] + above
                 own[t] = most - place - (first[t + 1] - first[t]) if other else place
@@ -64,8 +84,7 @@ def regions(
                     while rows[q] < rows[k]:
                         q += 1
                     local[k] = most - 1 - (q - begin[s]) if other else q - begin[s]
-        last, s = s, start - 1
-    return found
+        last = s
 
 
 @kernel

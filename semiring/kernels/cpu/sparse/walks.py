@@ -11,39 +11,6 @@ from .regions import TOP
 
 
 @kernel
-def subtrees(
-    parent: Array, child: Array, leaf: Array, first: Array, begin: Array, total: Array, most: int, limit: int,
-    alone: int, deep: Array, kind: Array, low: Array, high: Array,
-) -> int:  # fmt: skip
-    """Regions as in `regions.regions`, with all path columns on the stack but the lowest four of a leaf.
-
-    `total` counts bytes of earlier supernodes; low and high are supernodes. A region is one subtree if `alone`, else a
-    run of neighbours. Returns the number of regions.
-    """
-    count = len(parent)
-    for s in range(count):
-        deep[s] += first[s + 1] - first[s] - (min(4, first[s + 1] - first[s]) if child[s] < 0 else 0)
-        p = parent[s]
-        if p >= 0:
-            deep[p] = max(deep[p], deep[s])
-    found = 0
-    s = count - 1
-    while s >= 0:
-        start = leaf[s]
-        if begin[s + 1] - begin[s] + deep[s] > most or total[s + 1] - total[start] > limit:
-            kind[s] = TOP
-            s -= 1
-            continue
-        if found and not alone and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= limit:
-            low[found - 1] = start
-        else:
-            low[found], high[found] = start, s + 1
-            found += 1
-        s = start - 1
-    return found
-
-
-@kernel
 def parts(parent: Array, kind: Array, tier: Array, part: Array, root: Array, above: Array, tier_of: Array) -> int:
     """Parts above the regions: connected supernodes of one tier; the first part has all roots; part −1 is in regions.
 

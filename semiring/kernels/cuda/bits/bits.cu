@@ -116,13 +116,7 @@ extern "C" __global__ void __launch_bounds__(256)
     long long offset = starts[i];
     for (int w0 = 0; w0 < words; w0 += 32) {
         Word bits = w0 + lane < words ? X[i * ldx + w0 + lane] : 0;
-        int before = __popcll(bits);
-        const int own = before;
-#pragma unroll
-        for (int d = 1; d < 32; d *= 2) {
-            const int other = __shfl_up_sync(~0u, before, d);
-            if (lane >= d) before += other;
-        }
+        const int own = __popcll(bits), before = prefix_sum(own);
         long long mine = offset + before - own;
         offset += __shfl_sync(~0u, before, 31);
         for (; bits; bits &= bits - 1) columns[mine++] = 64ll * (w0 + lane) + __ffsll(bits) - 1;

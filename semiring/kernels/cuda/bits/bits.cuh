@@ -2,6 +2,7 @@
 // Packed Boolean matrices: bit j of row i is bit j mod 64 of word j / 64 of that row, least significant first.  Product
 // kernels compute C ← A ∧ B, or C ← C ∨ A ∧ B, from A (m × k) and Bᵀ (n × k), both with k along rows. Entry (i, j) is whether
 // row i of A and row j of Bᵀ share a bit.
+#include "common.cuh"
 #include "tile_order.cuh"
 
 using Word = unsigned long long;

@@ -44,12 +44,9 @@ extern "C" __global__ void __launch_bounds__(256, 2)
         }
         __syncthreads();
     }
-#pragma unroll
-    for (int i = 0; i < 16; ++i)
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const Half bits = __ballot_sync(~0u, c[i][j] != 0);
-            const int row = i0 + top + i, word = j0 / 32 + j;
-            if (lane == 0 && row < m && word < 2 * ceil_div(n, 64)) put(C + row * ldc + word, bits, accumulate);
-        }
+    each_entry<16, 4>([&](int i, int j) {
+        const Half bits = __ballot_sync(~0u, c[i][j] != 0);
+        const int row = i0 + top + i, word = j0 / 32 + j;
+        if (lane == 0 && row < m && word < 2 * ceil_div(n, 64)) put(C + row * ldc + word, bits, accumulate);
+    });
 }

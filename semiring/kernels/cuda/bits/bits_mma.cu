@@ -66,10 +66,9 @@ extern "C" __global__ void __launch_bounds__(256, 1)
             for (int i = 0; i < 4; ++i) load(left_half[i], a + swizzled(top + 16 * i + lane % 16, k + lane / 16));
 #pragma unroll
             for (int j = 0; j < 4; ++j) load(right[j], b + swizzled(left + 16 * j + lane / 16 * 8 + lane % 8, k + lane / 8 % 2));
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-#pragma unroll
-                for (int j = 0; j < 8; ++j) multiply(c[i][j], left_half[i], right[j / 2][j % 2 * 2], right[j / 2][j % 2 * 2 + 1]);
+            each_entry<4, 8>([&](int i, int j) {
+                multiply(c[i][j], left_half[i], right[j / 2][j % 2 * 2], right[j / 2][j % 2 * 2 + 1]);
+            });
         }
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");

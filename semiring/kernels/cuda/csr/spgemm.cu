@@ -182,12 +182,8 @@ extern "C" __global__ __launch_bounds__(1024) void begin_rows(
     }
     __syncthreads();
     for (int i = threadIdx.x * each; i < (threadIdx.x + 1) * each; ++i) sums[i] = own += sums[i];
-    unsigned long long upto = own;
-    for (int apart = 1; apart < 32; apart *= 2) {
-        const unsigned long long other = __shfl_up_sync(0xffffffffu, upto, apart);
-        if (lane >= apart) upto += other;
-        longest = max(longest, __shfl_xor_sync(0xffffffffu, longest, apart));
-    }
+    const unsigned long long upto = prefix_sum(own);
+    for (int apart = 1; apart < 32; apart *= 2) longest = max(longest, __shfl_xor_sync(0xffffffffu, longest, apart));
     if (lane == 31) warps[warp] = upto;
     if (lane == 0 && longest) atomicMax(found + 1, longest);
     __syncthreads();

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....algebra.records import Semiring
 from ....host.types import Array
-from .. import compile
+from .. import algebra, compile
 from ..library import cupy
 
 #: Block size; most dynamic shared memory, bytes.
@@ -24,8 +24,8 @@ def _prepare(found: compile.Functions, semiring: Semiring, dtype: np.dtype) -> N
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     selects = {"greatest": 1, "least": -1, None: 0}[semiring.add.selects]
     none = "T(INFINITY)" if semiring.zero > 0 else "-T(INFINITY)"
-    word = "float" if dtype.itemsize == 4 else "double"
-    return compile.source("chain.cu", f"using T = {word};\nconstexpr int selects = {selects};\n#define NONE ({none})\n")
+    types = f"using T = {algebra.spelled(dtype)[0]};\n#define NONE ({none})\n"
+    return compile.source("chain.cu", types, algebra.constants(selects=selects))
 
 
 def _matrices(E: Array, M: Array, vectors: int, matrices: int) -> tuple[tuple[Any, ...], int]:

@@ -137,10 +137,7 @@ __device__ inline void multiply(Word (&c)[G::tm][G::tn], const typename G::Stage
 }
 template <class G>
 __device__ inline void clear(Word (&c)[G::tm][G::tn]) {
-#pragma unroll
-    for (int i = 0; i < G::tm; ++i)
-#pragma unroll
-        for (int j = 0; j < G::tn; ++j) c[i][j] = Step::nothing();
+    each_entry<G::tm, G::tn>([&](int i, int j) { c[i][j] = Step::nothing(); });
 }
 
 struct Closing {
@@ -351,10 +348,7 @@ struct Closing {
     __device__ void close_block(Lead& s, const W (&D)[size][size + 4], int q, int t, unsigned* ready) const {
         constexpr int tm = 8, tn = 4;
         W d[tm][tn];
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-            for (int j = 0; j < tn; ++j) d[i][j] = D[Block::row(t, i)][Block::column(t, j)];
+        each_entry<tm, tn>([&](int i, int j) { d[i][j] = D[Block::row(t, i)][Block::column(t, j)]; });
         Block::close(t, d, s.pivot, min(size, n - q));
         t = thread();
         const int r = Block::row(t, 0), column = Block::column(t, 0);

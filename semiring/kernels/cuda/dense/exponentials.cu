@@ -10,6 +10,8 @@
 // entry. So entries from n² 2⁻¹⁰²² h² / eps to h are as exact as sums and products of positive numbers.
 //
 // The prelude gives T.
+#include "common.cuh"
+
 constexpr double high = 0x1p200, low = 0x1p-540;
 constexpr double nearest_loop = sizeof(T) == 4 ? -0x1p-20 : -0.125;
 static_assert(low >= 0x1p22 * 0x1p-1022 * high * high * 0x1p54, "2¹¹ vertices");

@@ -107,10 +107,7 @@ struct Gemm {
         seat(threadIdx.x, x, y);
         const int one = accumulate | 1;  // accumulate is 0 or 1, which the compiler does not know; see other_step
         Word c[tm][tn];
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-            for (int j = 0; j < tn; ++j) c[i][j] = S::nothing();
+        each_entry<tm, tn>([&](int i, int j) { c[i][j] = S::nothing(); });
 
         // (3) The first stage.
         fetch<true>(stage[0], depth);

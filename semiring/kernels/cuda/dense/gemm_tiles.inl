@@ -67,11 +67,7 @@
     // Move register-staged values to shared memory.
     __device__ void commit(Stage& to) {
         if constexpr (!a_async) {
-#pragma unroll
-            for (int i = 0; i < a_rows; ++i)
-#pragma unroll
-                for (int p = 0; p < a_parts; ++p)
-                    to.a[8 * p + lane() % 8][a_row(i)] = a_staged[i * a_parts + p];
+            each_entry<a_rows, a_parts>([&](int i, int p) { to.a[8 * p + lane() % 8][a_row(i)] = a_staged[i * a_parts + p]; });
         }
         if constexpr (!b_async) {
 #pragma unroll
@@ -82,13 +78,10 @@
     // Convert this thread's copied values to operands, if stored values are not.
     __device__ static void fix(Stage& s) {
         if constexpr (!S::raw && a_async)
-#pragma unroll
-            for (int i = 0; i < a_rows; ++i)
-#pragma unroll
-                for (int p = 0; p < a_parts; ++p) {
-                    Word& a = s.a[8 * p + lane() % 8][a_row(i)];
-                    a = S::fix(a);
-                }
+            each_entry<a_rows, a_parts>([&](int i, int p) {
+                Word& a = s.a[8 * p + lane() % 8][a_row(i)];
+                a = S::fix(a);
+            });
         if constexpr (!S::raw && b_async)
 #pragma unroll
             for (int i = 0; i < b_count; ++i) {

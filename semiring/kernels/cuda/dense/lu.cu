@@ -5,8 +5,10 @@
 //   panels   R ← L⁻¹ R   and   C ← C U⁻¹, N ← −C
 //
 // The prelude gives T.
+#include "common.cuh"
+
 constexpr int size = 64, threads = 256;
-constexpr T tiny = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022);
+constexpr T tiny = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
 
 struct Failure {
     int row;  // −1: none

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....algebra.catalog import plus_times
 from ....host.types import Array
-from .. import compile
+from .. import algebra, compile
 from ..library import cupy
 from . import matrix
 from .launches import others
@@ -44,7 +44,4 @@ def factor(A: Array) -> tuple[int, float] | None:
 
 @compile.unit("lu.cu")
 def text(dtype: np.dtype) -> str:
-    prelude = (
-        f"using T = {'float' if dtype.itemsize == 4 else 'double'};\n#define INFINITY __int_as_float(0x7f800000)\n"
-    )
-    return compile.source("lu.cu", prelude)
+    return compile.source("lu.cu", f"using T = {algebra.spelled(dtype)[0]};\n")

@@ -92,11 +92,9 @@ struct Pivot {
     __device__ static void close(int t, W (&d)[tm][tn], Shared& shared, int n) {
         // If s is always one, only the diagonal differs from d ⊕ d[:,k] ⊗ d[k,:].
         if constexpr (S::star_is_one) {
-#pragma unroll
-            for (int i = 0; i < tm; ++i)
-#pragma unroll
-                for (int j = 0; j < tn; ++j)
-                    if (row(t, i) == column(t, j)) d[i][j] = S::one();
+            each_entry<tm, tn>([&](int i, int j) {
+                if (row(t, i) == column(t, j)) d[i][j] = S::one();
+            });
         }
         Lines now;
         if constexpr (ahead) {

@@ -157,11 +157,8 @@ class Kernels:
     def occupancy(self, geometry: Geometry) -> int:
         key = "occupancy", geometry
         if key not in self._functions:
-            from cupy_backends.cuda.api import driver
-
-            function = self.closing(geometry).ptr
-            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, cooperative.THREADS, geometry.shared)
-            self._functions[key] = int(blocks)
+            function = self.closing(geometry)
+            self._functions[key] = gpu.resident(function, cooperative.THREADS, geometry.shared)
         return int(self._functions[key])
 
     def pivot(self, many: bool) -> tuple[Any, int]:

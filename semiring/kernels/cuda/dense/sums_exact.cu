@@ -32,10 +32,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     A += batch * a_stride, B += batch * b_stride, C += batch * c_stride;
     const int x = threadIdx.x % across * tm, y = threadIdx.x / across * tm;
     T most[tm][tm], sum[tm][tm];
-#pragma unroll
-    for (int i = 0; i < tm; ++i)
-#pragma unroll
-        for (int j = 0; j < tm; ++j) most[i][j] = lowest(T()), sum[i][j] = 0;
+    each_entry<tm, tm>([&](int i, int j) { most[i][j] = lowest(T()), sum[i][j] = 0; });
     for (int k0 = 0; k0 < k; k0 += deep) {
         __syncthreads();
         for (int e = threadIdx.x; e < side * deep; e += threads) {
@@ -48,41 +45,28 @@ extern "C" __global__ void __launch_bounds__(threads)
         }
         __syncthreads();
         T high[tm][tm];
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-            for (int j = 0; j < tm; ++j) high[i][j] = most[i][j];
+        each_entry<tm, tm>([&](int i, int j) { high[i][j] = most[i][j]; });
 #pragma unroll together
         for (int q = 0; q < deep; ++q) {
             const Row left = *reinterpret_cast<const Row*>(&a[q][y]), right = *reinterpret_cast<const Row*>(&b[q][x]);
-#pragma unroll
-            for (int i = 0; i < tm; ++i)
-#pragma unroll
-                for (int j = 0; j < tm; ++j) high[i][j] = max(high[i][j], left.item[i] + right.item[j]);
+            each_entry<tm, tm>([&](int i, int j) { high[i][j] = max(high[i][j], left.item[i] + right.item[j]); });
         }
         T here[tm][tm];
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-            for (int j = 0; j < tm; ++j) {
-                high[i][j] = min(high[i][j], -lowest(T())); // a term ∞ gives ∞, not NaN
-                sum[i][j] *= power(most[i][j] - high[i][j]);
-                most[i][j] = high[i][j];
-                here[i][j] = 0;
-            }
+        each_entry<tm, tm>([&](int i, int j) {
+            high[i][j] = min(high[i][j], -lowest(T())); // a term ∞ gives ∞, not NaN
+            sum[i][j] *= power(most[i][j] - high[i][j]);
+            most[i][j] = high[i][j];
+            here[i][j] = 0;
+        });
 #pragma unroll together
         for (int q = 0; q < deep; ++q) {
             const Row left = *reinterpret_cast<const Row*>(&a[q][y]), right = *reinterpret_cast<const Row*>(&b[q][x]);
-#pragma unroll
-            for (int i = 0; i < tm; ++i)
-#pragma unroll
-                for (int j = 0; j < tm; ++j) // ∞ + −∞ is NaN, which loses to any number, and adds nothing
-                    here[i][j] += power(max(left.item[i] + right.item[j] - most[i][j], lowest(T())));
+            // ∞ + −∞ is NaN, which loses to any number, and adds nothing
+            each_entry<tm, tm>([&](int i, int j) {
+                here[i][j] += power(max(left.item[i] + right.item[j] - most[i][j], lowest(T())));
+            });
         }
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-            for (int j = 0; j < tm; ++j) sum[i][j] += here[i][j];
+        each_entry<tm, tm>([&](int i, int j) { sum[i][j] += here[i][j]; });
     }
 #pragma unroll
     for (int i = 0; i < tm; ++i)

@@ -55,8 +55,7 @@ def finish() -> str:
 
 
 def exponentials(dtype: np.dtype) -> str:
-    infinity = "#define INFINITY __int_as_float(0x7f800000)\n"
-    return compile.source("exponentials.cu", _type(dtype), infinity)
+    return compile.source("exponentials.cu", _type(dtype))
 
 
 def flagged(algebra_text: str, tile: Tile, aligned: bool) -> str:
@@ -97,4 +96,4 @@ def takes_logarithms(semiring: Semiring) -> bool | None:
 
 
 def _type(dtype: np.dtype) -> str:
-    return f"using T = {'float' if dtype.itemsize == 4 else 'double'};\n"
+    return f"using T = {algebra.spelled(dtype)[0]};\n"

@@ -54,13 +54,10 @@ struct Witness : Gemm<S, P> {
                         G::template read<chunk_m, chunk_m>(a[e], from_a + (k + e) * row_a + p * (bm / chunks_m) * sizeof(Word), 0);
 #pragma unroll
                     for (int r = 0; r < chunk_m; r += P::walk)
-#pragma unroll
-                        for (int q = 0; q < tn; ++q)
-#pragma unroll
-                            for (int w = 0; w < P::walk; ++w) {
-                                const int i = r + (q % 2 ? P::walk - 1 - w : w), j = (r / P::walk + p) % 2 ? tn - 1 - q : q;
-                                step(c[p * chunk_m + i][j], last[p * chunk_m + i][j], &a[0][i], &b[0][j], number, one);
-                            }
+                        each_entry<tn, P::walk>([&](int q, int w) {
+                            const int i = r + (q % 2 ? P::walk - 1 - w : w), j = (r / P::walk + p) % 2 ? tn - 1 - q : q;
+                            step(c[p * chunk_m + i][j], last[p * chunk_m + i][j], &a[0][i], &b[0][j], number, one);
+                        });
                 }
             }
             from_a += group * P::unroll * row_a;
@@ -95,10 +92,7 @@ struct Witness : Gemm<S, P> {
         this->seat(threadIdx.x, x, y);
         Word c[tm][tn];
         unsigned last[tm][tn];
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-            for (int j = 0; j < tn; ++j) c[i][j] = S::nothing(), last[i][j] = 0;
+        each_entry<tm, tn>([&](int i, int j) { c[i][j] = S::nothing(), last[i][j] = 0; });
 
         this->template fetch<true>(stage[0], depth);
         this->commit(stage[0]);

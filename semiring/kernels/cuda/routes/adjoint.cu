@@ -63,11 +63,7 @@ __device__ inline void sum_up(int* counts, int last) {
     int total = 0;
     for (int start = 0; start <= last; start += 32) {
         const int here = start + lane <= last ? counts[start + lane] : 0;
-        int sum = here;
-        for (int by = 1; by < 32; by *= 2) {
-            const int other = __shfl_up_sync(full_mask, sum, by);
-            if (lane >= by) sum += other;
-        }
+        const int sum = prefix_sum(here);
         if (start + lane <= last) counts[start + lane] = total + sum - here;
         total += __shfl_sync(full_mask, sum, 31);
     }

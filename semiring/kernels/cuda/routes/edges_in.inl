@@ -13,11 +13,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     int total = 0;
     for (int w = 0; w < used && total <= most; w += 32) {
         unsigned mine = w + lane < used ? bits[row * words + w + lane] : 0;
-        int sum = __popc(mine);
-        for (int apart = 1; apart < 32; apart *= 2) {
-            const int other = __shfl_up_sync(full_mask, sum, apart);
-            if (lane >= apart) sum += other;
-        }
+        const int sum = prefix_sum(__popc(mine));
         for (int here = total + sum - __popc(mine); mine && here < most; ++here, mine &= mine - 1) {
             const int k = (w + lane) * 32 + __ffs(mine) - 1;
             tails[row * most + here] = k;

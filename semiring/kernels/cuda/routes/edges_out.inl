@@ -20,21 +20,10 @@ extern "C" __global__ void __launch_bounds__(1024) add_up(long long* starts, lon
     if (threadIdx.x == 0) starts[0] = 0;
     for (long long first = 0; first < rows; first += 1024) {
         const long long index = first + threadIdx.x;
-        long long sum = index < rows ? starts[index + 1] : 0;
-        for (int apart = 1; apart < 32; apart *= 2) {
-            const long long other = __shfl_up_sync(full_mask, sum, apart);
-            if (lane >= apart) sum += other;
-        }
+        long long sum = prefix_sum(index < rows ? starts[index + 1] : 0);
         if (lane == 31) sums[warp] = sum;
         __syncthreads();
-        if (warp == 0) {
-            long long sofar = sums[lane];
-            for (int apart = 1; apart < 32; apart *= 2) {
-                const long long other = __shfl_up_sync(full_mask, sofar, apart);
-                if (lane >= apart) sofar += other;
-            }
-            sums[lane] = sofar;
-        }
+        if (warp == 0) sums[lane] = prefix_sum(sums[lane]);
         __syncthreads();
         sum += before + (warp ? sums[warp - 1] : 0);
         if (index < rows) starts[index + 1] = sum;

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....host.types import Array
-from .. import compile, gpu
+from .. import algebra, compile, gpu
 from ..library import cupy
 
 #: Block size.
@@ -66,4 +66,4 @@ def chosen(A: Array, B: Array, *, greatest: bool, times: bool, zero: float, thre
 
 @compile.unit("gradients.cu")
 def text(dtype: np.dtype) -> str:
-    return compile.source("gradients.cu", f"using T = {'float' if dtype.itemsize == 4 else 'double'};")
+    return compile.source("gradients.cu", f"using T = {algebra.spelled(dtype)[0]};\n")

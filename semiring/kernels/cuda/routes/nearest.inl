@@ -63,13 +63,10 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
                             w[e] = e && !candidates ? w[e - 1] : __shfl_sync(full_mask, c.w, from & 31);
                             candidates &= candidates - 1;
                         }
-#pragma unroll
-                        for (int e = 0; e < ahead; ++e)
-#pragma unroll
-                            for (int r = 0; r < groups; ++r) {
-                                const int i = first + 32 * r + lane;
-                                d[e][r] = i < n ? W(Dt[(matrix + k[e]) * n + i]) : Algebra::zero();
-                            }
+                        each_entry<ahead, groups>([&](int e, int r) {
+                            const int i = first + 32 * r + lane;
+                            d[e][r] = i < n ? W(Dt[(matrix + k[e]) * n + i]) : Algebra::zero();
+                        });
                         bool left = false;
 #pragma unroll
                         for (int r = 0; r < groups; ++r) {

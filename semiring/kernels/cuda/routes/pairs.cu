@@ -175,10 +175,7 @@ extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
         next = after(t);
         if (next < steps) fetch(next, stage[at ^ 1]);
         typename P::Word c[P::tm][P::tn];
-#pragma unroll
-        for (int i = 0; i < P::tm; ++i)
-#pragma unroll
-            for (int j = 0; j < P::tn; ++j) c[i][j] = Step::nothing();
+        each_entry<P::tm, P::tn>([&](int i, int j) { c[i][j] = Step::nothing(); });
         P::multiply(c, stage[at], x, y, odd);
         unsigned long long may = 0;
 #pragma unroll

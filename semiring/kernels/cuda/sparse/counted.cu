@@ -4,9 +4,7 @@
 //
 // Entry (i, c) of F below the diagonal, c a column of the supernode and i > c, is `lower`, entry (c, i) `upper`.
 
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#endif
+#include "common.cuh"
 
 struct Front { int width, rows, child, sibling, parent, arcs, arcs_end, unused; long long square, begin, factor, unused2; };
 

@@ -21,10 +21,7 @@
 // first source. The sum of an entry's two directions is then its flow either way, over all pairs.
 //
 // The prelude declares Length and Number: float or double.
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#endif
-
+#include "common.cuh"
 #include "flows_lanes.inl"
 #include "lists.inl"
 #include "classes.inl"
@@ -184,10 +181,7 @@ extern "C" __global__ void __launch_bounds__(128)
             const Best before[4] = {best[0], best[1], best[2], best[3]};
             descend_rows<4>(best, start, min(start + span, end), strips.lengths, several ? strips.numbers : nullptr, above);
             bool other = false;
-#pragma unroll
-            for (int c = 0; c < 4; ++c)
-#pragma unroll
-                for (int e = 0; e < each; ++e) other |= best[c].y[e] != before[c].y[e] || best[c].s[e] != before[c].s[e];
+            each_entry<4, each>([&](int c, int e) { other |= best[c].y[e] != before[c].y[e] || best[c].s[e] != before[c].s[e]; });
             changed |= unsigned(__any_sync(everyone, other) != 0) << turn;
         }
         descend_corner(best, strips.corner + 6 * at, several ? strips.corner_numbers + 6 * at : nullptr);
@@ -297,10 +291,7 @@ extern "C" __global__ void __launch_bounds__(128)
             continue;
         }
         ask(best, column, width, wanted + column, times, mine, g);
-#pragma unroll
-        for (int c = 0; c < 4; ++c)
-#pragma unroll
-            for (int e = 0; e < each; ++e) g[c].item[e] += waiting[warp][c][thread].item[e];
+        each_entry<4, each>([&](int c, int e) { g[c].item[e] += waiting[warp][c][thread].item[e]; });
         Sums sums(partial + 4ll * strip_lists[at] + 8ll * at);
         corner_back(best, g, corner + 6 * at, several_in[at] ? corner_numbers + 6 * at : nullptr, sums);
 #pragma unroll

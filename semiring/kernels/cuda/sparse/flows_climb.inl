@@ -175,10 +175,7 @@ extern "C" __global__ void __launch_bounds__(128)
             const Owed owed = path.owes(place);
             above.drop_unreached();
             bool any = false;
-#pragma unroll
-            for (int c = 0; c < 4; ++c)
-#pragma unroll
-                for (int e = 0; e < each; ++e) any |= owed.item[e] != 0 && best[c].y[e] + length.item[c] == above.y[e];
+            each_entry<4, each>([&](int c, int e) { any |= owed.item[e] != 0 && best[c].y[e] + length.item[c] == above.y[e]; });
             if (!__any_sync(everyone, any)) { // true of most rows
                 sums.put_none();
                 continue;

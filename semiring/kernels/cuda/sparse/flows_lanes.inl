@@ -229,27 +229,21 @@ __device__ inline void ask(const Best (&best)[4], int column, int width, const d
                 if (mine.source[e] >= column + c) g[c].item[e] = 0;
     }
     if (!__any_sync(everyone, !one)) return;
-#pragma unroll
-    for (int c = 0; c < 4; ++c)
-#pragma unroll
-        for (int e = 0; e < each; ++e) {
-            const Number s = c < width ? best[c].s[e] : Number(1);
-            g[c].item[e] = s > 0 ? g[c].item[e] * inverse(s) : 0;
-        }
+    each_entry<4, each>([&](int c, int e) {
+        const Number s = c < width ? best[c].s[e] : Number(1);
+        g[c].item[e] = s > 0 ? g[c].item[e] * inverse(s) : 0;
+    });
 }
 
 // Count the sources that do not reach each of four columns; update the farthest length and the most walks.
 __device__ inline void survey(const Best (&best)[4], int width, Mine& mine, const int* members, int* missing) {
     bool all = true;
-#pragma unroll
-    for (int c = 0; c < 4; ++c)
-#pragma unroll
-        for (int e = 0; e < each; ++e) {
-            if (c >= width) continue;
-            const bool reached = best[c].y[e] < Length(INFINITY);
-            mine.farthest = max(mine.farthest, reached ? best[c].y[e] : Length(0)), mine.most = max(mine.most, best[c].s[e]);
-            all &= reached;
-        }
+    each_entry<4, each>([&](int c, int e) {
+        if (c >= width) return;
+        const bool reached = best[c].y[e] < Length(INFINITY);
+        mine.farthest = max(mine.farthest, reached ? best[c].y[e] : Length(0)), mine.most = max(mine.most, best[c].s[e]);
+        all &= reached;
+    });
     if (!__any_sync(everyone, !all)) return;
 #pragma unroll
     for (int c = 0; c < 4; ++c) {

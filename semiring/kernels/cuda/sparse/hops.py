@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ....algebra.catalog import get
 from ....algebra.dtypes import SCALARS, too_many_hops
-from ....host.memory import require
+from ....host.types import Array
 from .. import algebra, compile, gpu
 from ..library import cupy
+from .searches import Blocks
 
 #: Words of 64 sources searched together.
 WORDS = 32
@@ -24,8 +24,10 @@ def text(dtype: np.dtype) -> str:
     return compile.source("hops.cu", algebra.text(get("min_plus"), dtype))
 
 
-class Searches:
+class Searches(Blocks):
     """Searches on the current device; the tails of the arcs into v are tails[start[v] : start[v + 1]]."""
+
+    where = "Hops"
 
     def __init__(self, start: np.ndarray, tails: np.ndarray, dtype: np.dtype) -> None:
         self.number, self.n, self.dtype = gpu.current(), len(start) - 1, dtype
@@ -34,22 +36,9 @@ class Searches:
     def batch(self, sources: int) -> int:
         return 64 * min(WORDS, max(1, -(-sources // 64)))
 
-    def empty(self, rows: int) -> Any:
-        """Memory for rows; MemoryNeeded if it does not fit."""
-        require(rows * self.n * self.dtype.itemsize, "cuda", where="Hops", hint="rows() streams blocks of rows.")
-        with cupy.cuda.Device(self.number):
-            return cupy.empty((rows, self.n), self.dtype)
-
-    def rows(self, wanted: np.ndarray, most: int, block: int) -> Iterator[tuple[np.ndarray, Any]]:
-        """Blocks of rows: (sources, hops (k, n)), at most `most` hops."""
-        for start in range(0, len(wanted), block):
-            part = wanted[start : start + block]
-            D = self.empty(len(part))
-            with cupy.cuda.Device(self.number):
-                self.into(part, D, most)
-            yield part, D
-
-    def into(self, sources: np.ndarray, rows: Any, most: int) -> None:
+    @gpu.on_device
+    def into(self, sources: np.ndarray, rows: Array, most: int) -> None:
+        """rows[k] ← hops from sources[k], at most `most`."""
         step = self.batch(len(sources))
         for start in range(0, len(sources), step):
             self._search(sources[start : start + step], rows[start : start + step], most)

@@ -82,7 +82,7 @@ class Parts:
         self.kind, low, high = np.zeros((3, count), np.int32)
         tree, limit = (S.parent, S.child, S.leaf, S.first, S.begin, total), shape.program - 64
         deep = np.zeros(count, np.int64)
-        found = walks.subtrees(*tree, shape.stack, limit, int(classes), deep, self.kind, low, high)
+        found = regions.subtrees(*tree, shape.stack, limit, 4, classes, deep, self.kind, low, high)
         self._cut(tuple(size for size in shape.cuts if size <= ALL * S.n) if classes else ())
         # Regions, and the processing order of their supernodes.
         self.regions, roots = np.zeros((found, 2), np.int32), np.zeros((count, 4), np.int32)

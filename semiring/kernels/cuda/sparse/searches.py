@@ -117,7 +117,34 @@ class Guide:
     limit: np.generic | None = None
 
 
-class Searches:
+class Blocks:
+    """Rows in blocks, of searches on device `number` that `into` writes; `where`, their name in errors."""
+
+    where = "Searches"
+    number: int
+    n: int
+    dtype: np.dtype
+
+    def into(self, sources: np.ndarray, rows: Array, how: Any) -> None:
+        raise NotImplementedError
+
+    def empty(self, rows: int) -> Any:
+        """Memory for rows; MemoryNeeded if it does not fit."""
+        size = rows * self.n * self.dtype.itemsize
+        require(size, "cuda", where=self.where, hint="rows() streams blocks of rows.")
+        with cupy.cuda.Device(self.number):
+            return cupy.empty((rows, self.n), self.dtype)
+
+    def rows(self, wanted: np.ndarray, block: int, how: Any) -> Iterator[tuple[np.ndarray, Any]]:
+        """Blocks of rows: (sources, entries (k, n)); `how`: the last argument of `into`."""
+        for start in range(0, len(wanted), block):
+            part = wanted[start : start + block]
+            D = self.empty(len(part))
+            self.into(part, D, how)
+            yield part, D
+
+
+class Searches(Blocks):
     """Searches on the current device.
 
     start, heads, weights : CSR in the number type of walks; no weight improves a walk. On the device, padded by LANES
@@ -132,7 +159,7 @@ class Searches:
         known: np.ndarray | None = None, segments: int | None = None,
     ) -> None:  # fmt: skip
         self.form, self.scale, self.number, self.n = form, scale, gpu.current(), len(start) - 1
-        self.buckets = BUCKETS
+        self.dtype, self.buckets = form.dtype, BUCKETS
         self.shape = Shape.of(form.weights.itemsize, compile.device_arch(self.number))
         if segments is None:
             segments = int((-(-np.diff(start) // LANES)).sum())
@@ -178,21 +205,6 @@ class Searches:
     def batch(self, sources: int) -> int:
         """Sources searched at once, out of `sources`, including memory of their rows."""
         return LANES * self.blocks(sources, LANES * self.n * self.form.dtype.itemsize)
-
-    def empty(self, rows: int) -> Any:
-        """Memory for rows; MemoryNeeded if it does not fit."""
-        size = rows * self.n * self.form.dtype.itemsize
-        require(size, "cuda", where="Searches", hint="rows() streams blocks of rows.")
-        with cupy.cuda.Device(self.number):
-            return cupy.empty((rows, self.n), self.form.dtype)
-
-    def rows(self, wanted: np.ndarray, block: int, guide: Guide) -> Iterator[tuple[np.ndarray, Any]]:
-        """Blocks of rows: (sources, entries (k, n))."""
-        for start in range(0, len(wanted), block):
-            part = wanted[start : start + block]
-            D = self.empty(len(part))
-            self.into(part, D, guide)
-            yield part, D
 
     def to_dense(self, out: Array, guide: Guide) -> Array:
         every = np.arange(self.n)

@@ -19,10 +19,7 @@ __device__ inline Word nil() { return S::spread(T(S::zero())); }
 // Initial sums of `columns` columns: v, for lanes below the supernode; `any_on_path`: whether the warp has any.
 template <int columns>
 __device__ inline void begin(Word (&y)[columns][each], bool any_on_path, const int (&place)[each], Range range, const T* v, long long pitch, int wanted = columns) {
-#pragma unroll
-    for (int c = 0; c < columns; ++c)
-#pragma unroll
-        for (int e = 0; e < each; ++e) y[c][e] = S::nothing();
+    each_entry<columns, each>([&](int c, int e) { y[c][e] = S::nothing(); });
     if (!any_on_path) return;
 #pragma unroll
     for (int c = 0; c < columns; ++c)

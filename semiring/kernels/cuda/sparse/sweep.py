@@ -14,7 +14,8 @@ from ....algebra.ranges import positions, runs
 from ....algebra.records import Semiring
 from ....host.errors import ShapeError
 from ....host.types import Array, Label
-from ...cpu.sparse.regions import TOP, depths, even_rows, regions
+from ...cpu.sparse import regions
+from ...cpu.sparse.regions import TOP
 from .. import algebra, cards, compile
 from ..dense.backend import CudaBackend
 from ..library import cupy
@@ -193,13 +194,15 @@ class Tree:
         # A supernode: range, rows and labels, and panel, of which little may be a unit.
         bytes_of = 40 + 8 * (r + r % 2) + 4 * w + max(16, 4 * itemsize) * np.diff(self.panel)
         total, begin = (np.concatenate(([0], np.cumsum(x))) for x in (bytes_of, r + r % 2))
-        tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.owner, total
+        tables, limit = (S.parent, S.child, S.leaf, S.first, S.begin, total), shape.program - 80
         count, local = len(S), np.zeros(len(S.rows), np.int32)
         deep, own = np.zeros(count, np.int64), np.full(count, -1, np.int32)
         kind, low, high, ahead, self.depth = np.zeros((5, count), np.int32)
-        found = regions(*tables, shape.stack, shape.program - 80, deep, kind, low, high, local, own, ahead)
+        found = regions.subtrees(*tables, shape.stack, limit, S.front, False, deep, kind, low, high)
+        walked = S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.owner, high[:found]
+        regions.places(*walked, shape.stack, deep, kind, local, own, ahead)
         slots, places, rows = np.empty((3, begin[-1]), np.int32)
-        even_rows(S.begin, S.rows, S.slot, local, S.permutation, begin, slots, places, rows)
+        regions.even_rows(S.begin, S.rows, S.slot, local, S.permutation, begin, slots, places, rows)
         # plus the end of the last one
         ends = {"panel": self.panel, "first": S.first, "begin": begin}
         others = {"width": (w, 0), "rows": (r, 0), "base": (S.base, 0), "own": (own, -1)}
@@ -209,7 +212,7 @@ class Tree:
         self.slots, self.local, self.rows = (cupy.asarray(x) for x in (slots, places, rows))
         self.labels, self.owner, self.parent = (cupy.asarray(x) for x in (S.permutation, S.owner, S.parent))
         self.bounds = cupy.asarray(np.stack((S.first[S.leaf], S.first[1:]), axis=1))
-        depths(S.parent, self.depth)
+        regions.depths(S.parent, self.depth)
         above = np.flatnonzero(kind == TOP)
         top = above[np.argsort(self.depth[above], kind="stable")]
         self.levels = list(zip(*_pieces(top, self.depth[top]), strict=True))
