@@ -70,28 +70,23 @@ class Rows(NamedTuple):
         if searched and network.given is not None and (taken := question.once(at_once)):
             charge(question, taken.seconds)
             return self._searched()
-        D = self._answered(question)
+        engine = answer(question).engine
+        out = network.dense if sources is None else None
+        if engine.in_memory or (options.callback is None and out is None):
+            D: np.ndarray = host(engine.table())
+            if engine.in_memory and sources is not None and not question.is_graph:
+                D = D[sources]
+        elif options.callback is None:
+            D = network.matrix
+            engine.fill(D)
+        else:
+            D = np.empty(engine.shape, network.dtype) if out is None else out
+            for here, block in placed(engine.rows(np.arange(len(D)), ROWS)):
+                D[here] = block
+                options.callback(here.stop * D.shape[1], D.size)
         if options.limit < np.inf:
             D[options.limit < D] = network.zero
         return D
-
-    def _answered(self, question: Question) -> np.ndarray:
-        network, sources, options = self
-        engine = answer(question).engine
-        if engine.in_memory:
-            D: np.ndarray = host(engine.table())
-            return D if sources is None or question.is_graph else D[sources]
-        out = network.dense if sources is None else None
-        if options.callback is None:
-            if out is None:
-                return host(engine.table())
-            engine.fill(out)
-            return out
-        out = np.empty(engine.shape, network.dtype) if out is None else out
-        for here, block in placed(engine.rows(np.arange(len(out)), ROWS)):
-            out[here] = block
-            options.callback(here.stop * out.shape[1], out.size)
-        return out
 
     @property
     def _is_searched(self) -> bool:
