@@ -1319,6 +1319,20 @@ def test_the_names_of_an_xarray_are_those_of_the_vertices():
     np.testing.assert_array_equal(closure(Labelled(A, **{"from": names}), null_value=None), A)
 
 
+def test_a_series_beside_an_edge_index_is_taken_by_position_unless_it_was_sorted():
+    pd = pytest.importorskip("pandas")
+    w = pd.Series([4.0, 1.0, 3.0])
+    for kept in (w, w.set_axis([2, 5, 9]), w.set_axis([9, 2, 5]), w.set_axis(["c", "a", "b"])):  # of a filtered table
+        np.testing.assert_array_equal(as_graph(INDEX[:, :3], weight=kept).weights, w)
+    named = w.set_axis(pd.MultiIndex.from_tuples([(0, 1), (0, 2), (1, 2)]))
+    for given in ((INDEX[:, :3], w.sort_values()), (INDEX[:, :3], named)):
+        with pytest.raises(ShapeError, match=r"as_graph: weights must come in the order of the edges.*x\.to_numpy\(\)"):
+            as_graph(given)
+        np.testing.assert_array_equal(as_graph((given[0], given[1].to_numpy())).weights, given[1])
+        with pytest.raises(ShapeError, match="as_graph: weights must come in the order"):
+            as_graph(given[0], weight=given[1])
+
+
 @pytest.mark.parametrize("rows", [[3, [5.0, 7.0]], [[1, 2], 3], [np.float64(3), np.array([5.0, 7.0])]])
 def test_a_number_among_rows_is_refused(rows):
     for make in (as_graph, closure, shortest_paths):
