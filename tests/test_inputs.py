@@ -22,6 +22,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
 import apsp
+import semiring
 from apsp import (
     Graph,
     as_graph,
@@ -35,7 +36,7 @@ from apsp import (
     write,
 )
 from apsp.io.inputs import NAMES, is_array, kinds
-from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, power, prod
+from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, outer, power, prod
 from semiring.host.arrays import take_in
 from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
@@ -1351,6 +1352,9 @@ def test_a_dataset_is_refused_for_one_of_its_variables():
     with pytest.raises(DTypeError, match=r"one variable of a Dataset.*Pass dataset\['time'\]") as caught:
         as_graph(held)
     assert as_graph(eval(str(caught.value).rpartition("Pass ")[2].rstrip("."), {"dataset": held})).n == 2
+    for name, call in {"sum": semiring.sum, "prod": prod, "outer": lambda x: outer(x, x)}.items():
+        with pytest.raises(DTypeError, match=f"^{name}: an array must be exported by DLPack, got Dataset"):
+            call(held)
 
 
 @pytest.mark.parametrize("edges", [[("a", "b", 3), ("b", "c")], [("a", "b"), ("b", "c", 3)]])
