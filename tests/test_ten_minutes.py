@@ -215,6 +215,24 @@ def test_konect_and_network_repository(name, tmp_path):
         assert shortest_paths(tmp_path / name).distance(1, 3) == 2
 
 
+@pytest.mark.parametrize("name", ["out.moreno", "roads.edges", "roads.txt", "roads.snap"])
+@pytest.mark.parametrize("columns", [None, (0, 1), (0, 1, 2)])
+def test_comments_of_konect_are_none_of_the_columns_that_are_chosen(name, columns, tmp_path):
+    (tmp_path / name).write_text("% sym weighted\n% 2 3 3\n1 2 4\n2 3 7\n")
+    g = read(tmp_path / name, columns=columns)
+    assert (list(g.labels), g.directed) == ([1, 2, 3], False)
+    assert g.weights.tolist() == [4, 7]
+
+
+@pytest.mark.parametrize("name", ["out.moreno", "roads.edges", "roads.txt", "roads.snap"])
+def test_times_of_konect_are_no_weights(name, tmp_path):
+    (tmp_path / name).write_text("% asym positive\n% 2 3 3\n1 2 4 1082040961\n2 3 7 1082040962\n")
+    with pytest.raises(FormatError, match=r"got a fourth column, of times. Say columns=\(0, 1, 2\)\.") as caught:
+        read(tmp_path / name)
+    g = read(tmp_path / name, columns=eval(str(caught.value).rpartition("columns=")[2].rstrip(".")))
+    assert (list(g.labels), g.weights.tolist(), g.directed) == ([1, 2, 3], [4, 7], True)
+
+
 def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "km": [4, 7]})
