@@ -335,6 +335,8 @@ def test_devices_as_pytorch_spells_them():
 
 PAIRS = "from,to,length,time\nA,B,4,5\nB,C,7,6\n"
 SQUARE = np.array([[0, 4.0], [9, 0]])
+CLOSED = SQUARE.copy()
+PLACED = as_graph(EDGES, places={"A": (6.1, 49.6), "B": (6.2, 49.6), "C": (6.3, 49.6)})
 
 
 def frame(**columns):
@@ -500,6 +502,12 @@ MISTAKES = [
     (lambda: shortest_paths(EDGES).global_efficiency(connected="no"), "efficiency: connected must be True or False"),
     (lambda: shortest_paths(EDGES).average_path_length(connected="no"), "length: connected must be True or False"),
     (lambda: shortest_paths(EDGES).betweenness(normalized="no"), "normalized must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES).closeness(wf_improved="no"), "closeness: wf_improved must be True or False"),
+    (lambda: shortest_paths(EDGES, paths="no"), "shortest_paths: paths must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES, hub_labels="no"), "shortest_paths: hub_labels must be True or False, got 'no'"),
+    (lambda: shortest_paths(PLACED).explore(planar="no"), "explore: planar must be True or False, got 'no'"),
+    (lambda: PLACED.nearest(6, 49, planar="no"), "Graph.nearest: planar must be True or False, got 'no'"),
+    (lambda: PLACED.nearest(6, 49, distances="no"), "Graph.nearest: distances must be True or False, got 'no'"),
     (lambda: shortest_paths(EDGES).betweenness(endpoints="no"), "endpoints must be True or False, got 'no'"),
     (lambda: shortest_paths(EDGES).update({("A", "B"): [1, 2]}), r"one number an edge, got \[1, 2\] on edge 0"),
     # Of closures
@@ -509,6 +517,8 @@ MISTAKES = [
     (lambda: closure([[0, np.nan], [1, 0]]), r"got nan at \(0, 1\). A missing edge is"),
     (lambda: closure(SQUARE, block=0), "block must be an integer of at least 1, got 0"),
     (lambda: closure(SQUARE, null_value="inf"), "null_value must be a number, such as 0, or None, got 'inf'"),
+    (lambda: closure(SQUARE, unweighted="no"), "closure: unweighted must be True or False, got 'no'"),
+    (lambda: apsp.update(CLOSED, SQUARE, {(0, 1): 3}, overwrite="no"), "update: overwrite must be True or False"),
     (lambda: closure(SQUARE, overwrite="no"), "overwrite must be True or False, got 'no'"),
     (lambda: closure([[0, 4]] * 2, overwrite=True), "overwrite=True must have an array to write to, got list"),
     (lambda: closure(SQUARE, output="d.xlsx"), r"makes a directory of tiles, got 'd.*Say output='d\.tiles'"),

@@ -47,7 +47,7 @@ def answer(
     callback: Callback | None = None,
 ) -> Any:
     """The results of the function `where`; `dense`: SciPy would use Floyd–Warshall."""
-    if str in (type(directed), type(return_predecessors), type(unweighted), type(min_only), type(overwrite)):
+    if str in map(type, (directed, return_predecessors, unweighted, min_only, overwrite)):
         flags = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
         refuse_texts(where, **flags, min_only=min_only, overwrite=overwrite)
     device = None if device is None else device_of(None, device)
