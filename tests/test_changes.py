@@ -17,7 +17,7 @@ from test_sparse import SHAPES, matrix_of, values
 import semiring
 from apsp import Graph, shortest_paths
 from semiring import Elimination
-from semiring.host.errors import DomainError, MemoryNeeded, NegativeCycleError, ShapeError, VertexError
+from semiring.host.errors import DivergenceError, DomainError, MemoryNeeded, NegativeCycleError, ShapeError, VertexError
 from semiring.sparse import HubLabels, changes, elimination, fronts, hubs
 
 ALL = [*CASES, *USER_CASES]
@@ -291,6 +291,17 @@ def test_labels_of_weights_count():
     filtered = table.set_axis([7, 3, 5])["t"]  # rows of a larger table
     for given in (dict(by_ends), table.sort_values("t")["t"].sort_index(), table["t"][::-1].sort_index(), filtered):
         assert r.update(given).distance("A", "B") == 4
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination"])
+@pytest.mark.parametrize("form", ["list", "matrix"])
+@pytest.mark.parametrize(("name", "weight"), [("min_plus", -5.0), ("min_plus", -np.inf), ("plus_times", 3.0)])
+def test_errors_of_an_update_say_so(engine, form, name, weight):
+    edges = [(0, 1, 0.5), (1, 0, 0.5)]
+    graph = edges if form == "list" else Graph.from_edges(edges).matrix(name)
+    r = shortest_paths(graph, name, engine=engine, null_value=None)
+    with pytest.raises((DivergenceError, DomainError), match=r"^update: "):
+        r.update({(0, 1): weight})
 
 
 @pytest.mark.parametrize("directed", [True, False])

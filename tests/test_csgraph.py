@@ -458,7 +458,7 @@ def test_a_negative_loop_is_a_negative_cycle(method, make):
     with pytest.raises(csgraph.NegativeCycleError) as caught:
         csgraph.shortest_path(make(np.array([[-1.0, 2], [0, 0]])), method)
     assert caught.value.vertex == 0
-    assert str(caught.value).startswith("csgraph: no cycle may")
+    assert str(caught.value).startswith("shortest_path: no cycle may")
     with pytest.raises(scipys.NegativeCycleError):
         csgraph.shortest_path(make(np.array([[0, -1.0], [0, 0]])), method, directed=False)
     assert pickle.loads(pickle.dumps(caught.value)).cycle == [0]
@@ -827,3 +827,39 @@ def test_rows_of_a_small_full_matrix_are_those_of_its_closure(monkeypatch, n):
     expected = scipys.dijkstra(A, indices=[2, -1], limit=40)
     monkeypatch.setattr("apsp.csgraph.engines.dijkstra", None)
     np.testing.assert_array_equal(csgraph.dijkstra(A, indices=[2, -1], limit=40), expected)
+
+
+A3 = np.array([[0, 1.0, 4], [0, 0, 2], [0, 0, 0]])
+NAMED = [
+    *((name, {flag: "no"}, f"{flag} must be True or False, got 'no'") for name, flag in (
+        ("shortest_path", "directed"), ("floyd_warshall", "overwrite"), ("dijkstra", "min_only"),
+        ("bellman_ford", "unweighted"), ("johnson", "return_predecessors"), ("csgraph_from_dense", "nan_null"),
+    )),
+    ("yen", {"source": 0, "sink": 2, "K": 1, "directed": "False"}, "directed must be True or False, got 'False'"),
+    ("yen", {"source": 0.5, "sink": 2, "K": 1}, r"source, sink and K must be integers, got \(0\.5, 2, 1\)"),
+    ("reconstruct_path", {"predecessors": [-9999, 0, 1], "directed": "no"}, "directed must be True or False"),
+    ("dijkstra", {"limit": "3"}, "limit must be a number, got '3'"),
+    ("dijkstra", {"limit": None}, "limit must be a number, got None"),
+    ("csgraph_from_dense", {"null_value": "0"}, "null_value must be a number, got '0'"),
+    ("csgraph_from_dense", {"null_value": []}, r"null_value must be a number, got \[\]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options", "words"), NAMED)
+def test_parameters_that_are_none_are_named(name, options, words):
+    with pytest.raises((ValueError, TypeError), match=f"^{name}: {words}"):
+        getattr(csgraph, name)(A3, **options)
+
+
+@pytest.mark.parametrize("name", ["floyd_warshall", "bellman_ford", "yen"])
+def test_a_negative_cycle_is_told_by_the_function_that_meets_it(name):
+    more = {"source": 0, "sink": 1, "K": 1} if name == "yen" else {}
+    with pytest.raises(csgraph.NegativeCycleError, match=f"^{name}: no cycle may have a negative weight"):
+        getattr(csgraph, name)(np.array([[0, 1.0], [-2, 0]]), **more)
+
+
+def test_several_entries_of_objects_at_one_place_are_refused_as_those_of_other_dtypes_are():
+    A = sparse.csr_array((np.array([1.0, 2.0]).astype(object), [1, 1], [0, 2, 2]), shape=(2, 2))
+    assert scipys.dijkstra(A, indices=0)[1] == 3 != scipys.floyd_warshall(np.array([[0, 1.0], [0, 0]]))[0, 1]
+    with pytest.raises(apsp.DomainError, match=r"dijkstra: a sparse matrix of another dtype .* no duplicate entries"):
+        csgraph.dijkstra(A, indices=0)

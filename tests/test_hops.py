@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from semiring.host.errors import DeviceError, DomainError, DTypeError, ShapeError, VertexError
-from semiring.sparse import Hops, hops
+from semiring.sparse import Hops, Searches, eliminate, hops
 
 
 def expected(arcs, n, dtype):
@@ -158,3 +158,15 @@ def test_all_rows_report_their_progress():
     D = H.to_dense(callback=lambda *done: told.append(done))
     assert np.array_equal(D, H.to_dense())
     assert told == [(512, 700), (700, 700)]
+
+
+@pytest.mark.parametrize("i", [[0, 1], [], np.array([[1, 2]]), np.array([0.5]), "0", 1.0])
+def test_a_row_is_that_of_one_vertex(i):
+    path = [0, 1, 2], [1, 2, 3]
+    found = eliminate(sp.coo_array(([1.0, 1.0, 1.0], path), shape=(4, 4)))
+    for call in (
+        Hops(path, 4).row, Searches(path, n=4, weights=[1.0, 1.0, 1.0]).row, found.row, found.column,
+        lambda i: found.entry(i, 0), lambda i: found.hub_labels().entry(0, i),
+    ):  # fmt: skip
+        with pytest.raises(VertexError, match="a vertex must be an integer below 4, got"):
+            call(i)

@@ -22,6 +22,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
 import apsp
+import semiring
 from apsp import (
     Graph,
     as_graph,
@@ -35,7 +36,7 @@ from apsp import (
     write,
 )
 from apsp.io.inputs import NAMES, is_array, kinds
-from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, power, prod
+from semiring import BitMatrix, eliminate, eye, lu, matmul, matvec, outer, power, prod
 from semiring.host.arrays import take_in
 from semiring.host.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
@@ -1319,6 +1320,20 @@ def test_the_names_of_an_xarray_are_those_of_the_vertices():
     np.testing.assert_array_equal(closure(Labelled(A, **{"from": names}), null_value=None), A)
 
 
+def test_a_series_beside_an_edge_index_is_taken_by_position_unless_it_was_sorted():
+    pd = pytest.importorskip("pandas")
+    w = pd.Series([4.0, 1.0, 3.0])
+    for kept in (w, w.set_axis([2, 5, 9]), w.set_axis([9, 2, 5]), w.set_axis(["c", "a", "b"])):  # of a filtered table
+        np.testing.assert_array_equal(as_graph(INDEX[:, :3], weight=kept).weights, w)
+    named = w.set_axis(pd.MultiIndex.from_tuples([(0, 1), (0, 2), (1, 2)]))
+    for given in ((INDEX[:, :3], w.sort_values()), (INDEX[:, :3], named)):
+        with pytest.raises(ShapeError, match=r"as_graph: weights must come in the order of the edges.*x\.to_numpy\(\)"):
+            as_graph(given)
+        np.testing.assert_array_equal(as_graph((given[0], given[1].to_numpy())).weights, given[1])
+        with pytest.raises(ShapeError, match="as_graph: weights must come in the order"):
+            as_graph(given[0], weight=given[1])
+
+
 @pytest.mark.parametrize("rows", [[3, [5.0, 7.0]], [[1, 2], 3], [np.float64(3), np.array([5.0, 7.0])]])
 def test_a_number_among_rows_is_refused(rows):
     for make in (as_graph, closure, shortest_paths):
@@ -1337,6 +1352,9 @@ def test_a_dataset_is_refused_for_one_of_its_variables():
     with pytest.raises(DTypeError, match=r"one variable of a Dataset.*Pass dataset\['time'\]") as caught:
         as_graph(held)
     assert as_graph(eval(str(caught.value).rpartition("Pass ")[2].rstrip("."), {"dataset": held})).n == 2
+    for name, call in {"sum": semiring.sum, "prod": prod, "outer": lambda x: outer(x, x)}.items():
+        with pytest.raises(DTypeError, match=f"^{name}: an array must be exported by DLPack, got Dataset"):
+            call(held)
 
 
 @pytest.mark.parametrize("edges", [[("a", "b", 3), ("b", "c")], [("a", "b"), ("b", "c", 3)]])

@@ -96,6 +96,8 @@ BETWEENNESS = [
     ("betweenness_centrality", {"weight": "length", "normalized": False}),
     ("betweenness_centrality", {"weight": "length", "endpoints": True}),
     ("betweenness_centrality", {"endpoints": True, "normalized": False}),
+    ("betweenness_centrality", {"endpoints": 2}),
+    ("betweenness_centrality", {"endpoints": None}),
     ("betweenness_centrality", {"k": 1, "seed": 3}),
     ("betweenness_centrality", {"k": 4, "seed": 1, "weight": "length"}),
     ("betweenness_centrality", {"k": 4, "seed": 2, "normalized": False, "endpoints": True}),
@@ -447,7 +449,7 @@ def test_negative_weights():
         list(ours)
 
 
-@pytest.mark.parametrize("reflexive", [False, True, None, "x"])
+@pytest.mark.parametrize("reflexive", [False, True, None, "x", 1, 0.0])
 def test_transitive_closure(reflexive):
     for G in GRAPHS.values():
         ours, theirs = (outcome(f, H, reflexive) for f, H in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import pickle
@@ -221,6 +222,15 @@ class TestGeoJSON:
         assert first == [(178, 0), (180, 2)]
         assert second == [(-180, 2), (-178, 4), (-180, 2)]
         assert third == [(180, 2), (170, -8)]
+
+    @pytest.mark.parametrize(("u", "v"), [(200, 10), (0, 181), (-190, 175), (182, -178), (350, -5)])
+    def test_a_line_takes_the_shorter_way_wherever_degrees_are_counted_from(self, u, v):
+        g = as_graph([(1, 2, 5)], places=[(u, 0), (v, 4)])
+        geometry = shortest_paths(g).to_geojson()["features"][0]["geometry"]
+        parts = geometry["coordinates"] if geometry["type"] == "MultiLineString" else [geometry["coordinates"]]
+        walked = sum(abs(b[0] - a[0]) for part in parts for a, b in itertools.pairwise(part))
+        assert walked == pytest.approx(min((u - v) % 360, (v - u) % 360))
+        assert all(-180 <= x <= 180 and 0 <= y <= 4 for part in parts for x, y in part)
 
     def test_isochrones_as_points(self):
         r = shortest_paths(as_graph([*EDGES, ("d", "d", 1), ("e", "a", 1)], places=XY | {"d": (6.2, 49.7)}))

@@ -54,6 +54,18 @@ def test_a_batch_is_scipys_one_by_one(n):
     np.testing.assert_array_equal(hops(M, unreachable=510, limit=1), np.where((wanted < 0) | (wanted > 1), 510, wanted))
 
 
+@pytest.mark.parametrize("name", ["unreachable", "limit", "paths"])
+@pytest.mark.parametrize("value", [True, "1", 1.0, 2**15])
+def test_options_must_be_integers(name, value):
+    with pytest.raises(DomainError, match=f"hops: {name} must be an integer from"):
+        hops(np.zeros((1, 2, 2), bool), **{name: value})
+
+
+def test_there_must_be_an_entry_for_no_path():
+    with pytest.raises(DomainError, match="hops: unreachable must be an integer from -32768 to 32,767, got None"):
+        hops(np.zeros((1, 2, 2), bool), unreachable=None)
+
+
 def test_lists_are_padded():
     sizes = [3, 9, 1, 5]
     M = batch(4, 9, seed=1, density=0.15)

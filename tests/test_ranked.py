@@ -398,3 +398,30 @@ def test_hub_labels_and_matrices():
     r = shortest_paths(EDGES, engine="elimination").hub_labels()
     assert r.k_distances("A", "C", 9).tolist() == [11, 12, 14]
     assert shortest_paths(np.array([[0.0, 4, 9], [INF, 0, 4], [1, INF, 0]])).k_distances(0, 2, 5).tolist() == [8, 9]
+
+
+def test_lengths_are_told_by_their_own_name():
+    turned = shortest_paths(EDGES, turns=[("A", "B", "C")])
+    beyond = shortest_paths([("A", "B", 2**61), ("B", "C", 1)], dtype="int64")
+    for r, kind in ((turned, ValueError), (beyond, DomainError), (shortest_paths(EDGES, "plus_times"), AlgebraError)):
+        with pytest.raises(kind, match=r"^k_distances: "):
+            r.k_distances("A", "C", 2)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("max_min", "int32"), ("max_min", "int64"), ("min_max", "int64")])
+def test_the_length_of_no_edge_is_infinite_where_distances_are(name, dtype):
+    r = shortest_paths([("A", "B", 4), ("B", "C", 7)], name, dtype=dtype)
+    for u, v in (("A", "A"), ("A", "C")):
+        assert r.k_distances(u, v, 1).tolist() == [r.distance(u, v)]
+    assert r.k_distances("A", "C", 1).dtype == np.int64
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_no_path_is_within_a_limit_that_excludes_the_empty_one(kind):
+    r = shortest_paths([("A", "B", kind(4)), ("B", "A", kind(7))], limit=-1)
+    assert r.distance("A", "A") == math.inf
+    for ask in (r.path, r.edges, r.all_paths, r.k_paths, lambda u, v: r.k_distances(u, v, 1)):
+        with pytest.raises(NoPathError, match=r"'A' must be reachable from 'A', .* within the limit of -1"):
+            ask("A", "A")
+    assert list(r.paths([("A", "A")])) == [[]] == [list(p) for p in r.k_paths([("A", "A")], 1)]
+    assert shortest_paths([("A", "B", kind(4))], limit=0).path("A", "A") == ["A"]

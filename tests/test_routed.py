@@ -379,3 +379,14 @@ def test_paths_of_a_matrix_read_the_edges_that_are_distances(dtype):
     rows = np.concatenate([P for _, P in r.predecessor_rows([4, 61])])
     assert len(r._trees.edges(essential=True)[1]) < n * n // 4
     np.testing.assert_array_equal(rows, r.predecessors[[4, 61]])
+
+
+def test_truth_values_tie_exactly_whatever_the_tolerance(tmp_path):
+    A = np.zeros((3, 3), bool)
+    A[1, 0] = A[0, 2] = True
+    r = shortest_paths(Graph.from_matrix(A), "lor_land").tied(0.5)
+    r.save(tmp_path / "reach.tiles")
+    for found in (r, apsp.Result.load(tmp_path / "reach.tiles")):
+        assert found.ties_within == 0.5
+        assert found.predecessors.tolist() == [[-9999, -9999, 0], [1, -9999, 0], [-9999] * 3]
+        assert list(found.paths([(1, 2), (2, 1)])) == [[1, 0, 2], []]

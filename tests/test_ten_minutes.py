@@ -215,6 +215,24 @@ def test_konect_and_network_repository(name, tmp_path):
         assert shortest_paths(tmp_path / name).distance(1, 3) == 2
 
 
+@pytest.mark.parametrize("name", ["out.moreno", "roads.edges", "roads.txt", "roads.snap"])
+@pytest.mark.parametrize("columns", [None, (0, 1), (0, 1, 2)])
+def test_comments_of_konect_are_none_of_the_columns_that_are_chosen(name, columns, tmp_path):
+    (tmp_path / name).write_text("% sym weighted\n% 2 3 3\n1 2 4\n2 3 7\n")
+    g = read(tmp_path / name, columns=columns)
+    assert (list(g.labels), g.directed) == ([1, 2, 3], False)
+    assert g.weights.tolist() == [4, 7]
+
+
+@pytest.mark.parametrize("name", ["out.moreno", "roads.edges", "roads.txt", "roads.snap"])
+def test_times_of_konect_are_no_weights(name, tmp_path):
+    (tmp_path / name).write_text("% asym positive\n% 2 3 3\n1 2 4 1082040961\n2 3 7 1082040962\n")
+    with pytest.raises(FormatError, match=r"got a fourth column, of times. Say columns=\(0, 1, 2\)\.") as caught:
+        read(tmp_path / name)
+    g = read(tmp_path / name, columns=eval(str(caught.value).rpartition("columns=")[2].rstrip(".")))
+    assert (list(g.labels), g.weights.tolist(), g.directed) == ([1, 2, 3], [4, 7], True)
+
+
 def test_what_others_read_is_named_with_a_way_out_that_works(tmp_path, monkeypatch):
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"from": ["A", "B"], "to": ["B", "C"], "km": [4, 7]})
@@ -317,6 +335,8 @@ def test_devices_as_pytorch_spells_them():
 
 PAIRS = "from,to,length,time\nA,B,4,5\nB,C,7,6\n"
 SQUARE = np.array([[0, 4.0], [9, 0]])
+CLOSED = SQUARE.copy()
+PLACED = as_graph(EDGES, places={"A": (6.1, 49.6), "B": (6.2, 49.6), "C": (6.3, 49.6)})
 
 
 def frame(**columns):
@@ -482,6 +502,12 @@ MISTAKES = [
     (lambda: shortest_paths(EDGES).global_efficiency(connected="no"), "efficiency: connected must be True or False"),
     (lambda: shortest_paths(EDGES).average_path_length(connected="no"), "length: connected must be True or False"),
     (lambda: shortest_paths(EDGES).betweenness(normalized="no"), "normalized must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES).closeness(wf_improved="no"), "closeness: wf_improved must be True or False"),
+    (lambda: shortest_paths(EDGES, paths="no"), "shortest_paths: paths must be True or False, got 'no'"),
+    (lambda: shortest_paths(EDGES, hub_labels="no"), "shortest_paths: hub_labels must be True or False, got 'no'"),
+    (lambda: shortest_paths(PLACED).explore(planar="no"), "explore: planar must be True or False, got 'no'"),
+    (lambda: PLACED.nearest(6, 49, planar="no"), "Graph.nearest: planar must be True or False, got 'no'"),
+    (lambda: PLACED.nearest(6, 49, distances="no"), "Graph.nearest: distances must be True or False, got 'no'"),
     (lambda: shortest_paths(EDGES).betweenness(endpoints="no"), "endpoints must be True or False, got 'no'"),
     (lambda: shortest_paths(EDGES).update({("A", "B"): [1, 2]}), r"one number an edge, got \[1, 2\] on edge 0"),
     # Of closures
@@ -491,6 +517,8 @@ MISTAKES = [
     (lambda: closure([[0, np.nan], [1, 0]]), r"got nan at \(0, 1\). A missing edge is"),
     (lambda: closure(SQUARE, block=0), "block must be an integer of at least 1, got 0"),
     (lambda: closure(SQUARE, null_value="inf"), "null_value must be a number, such as 0, or None, got 'inf'"),
+    (lambda: closure(SQUARE, unweighted="no"), "closure: unweighted must be True or False, got 'no'"),
+    (lambda: apsp.update(CLOSED, SQUARE, {(0, 1): 3}, overwrite="no"), "update: overwrite must be True or False"),
     (lambda: closure(SQUARE, overwrite="no"), "overwrite must be True or False, got 'no'"),
     (lambda: closure([[0, 4]] * 2, overwrite=True), "overwrite=True must have an array to write to, got list"),
     (lambda: closure(SQUARE, output="d.xlsx"), r"makes a directory of tiles, got 'd.*Say output='d\.tiles'"),

@@ -254,6 +254,7 @@ class Measured:
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).closeness()["B"]
         0.18181818181818182
         """
+        refuse_texts("closeness", wf_improved=wf_improved)
         values = self._measured("closeness", apart=True).closeness(wf_improved)
         return dict(zip(self.targets, values.tolist(), strict=True))
 

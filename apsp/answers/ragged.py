@@ -89,7 +89,9 @@ def hops(graphs: Input, *, unreachable: int = -1, limit: int | None = None, path
            [-1, -1, -1]], dtype=int16)
     """
     for name, value, low in (("unreachable", unreachable, -(2**15)), ("limit", limit, 0), ("paths", paths, 1)):
-        if value is not None and not (isinstance(value, (int, np.integer)) and low <= value < 2**15):
+        if value is None and name != "unreachable":
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value < 2**15:
             raise DomainError(f"hops: {name} must be an integer from {low} to 32,767, got {came(value)}.")
     kind, A, sizes = _adjacent(list(graphs) if isinstance(graphs, Iterator) else graphs, paths)
     with on_device(A):

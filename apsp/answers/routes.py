@@ -318,7 +318,7 @@ class Trees:
 
 def _as_good(A: np.ndarray, D: np.ndarray, slack: float, s: Semiring) -> np.ndarray:
     """Mask of entries of A as good as D, within the slack."""
-    if not slack:
+    if not slack or A.dtype.kind == "b":  # of truth values none is nearly as good
         return np.asarray(A == D)
     with np.errstate(invalid="ignore"):
         return np.asarray((D - A if s.add.selects == "greatest" else A - D) <= slack)

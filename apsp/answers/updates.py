@@ -19,7 +19,7 @@ from semiring.host.devices import on_device
 from semiring.host.errors import DomainError, DTypeError, ShapeError, VertexError
 from semiring.host.memory import fits, require
 from semiring.host.signals import undisturbed
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Algebra, Array, Scalar, Tensor
 from semiring.kernels.backend import bind, device_of
 from semiring.kernels.repair import Around
@@ -104,6 +104,7 @@ def update(
            [ 2.,  5.,  0.]])
     """
     s, where = get(semiring), "update"
+    refuse_texts(where, overwrite=overwrite)
     closed, edges = (take_in(X, where=where) for X in (D, A))
     M, W, n = closed.array, edges.array, len(closed.array)
     if not M.shape == W.shape == (n, n):

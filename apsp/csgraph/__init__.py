@@ -23,6 +23,7 @@ from semiring.host.spelling import came
 from semiring.host.types import Array, DType
 from semiring.kernels.observed import Callback
 
+from .conversion import as_number
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
 from .routes import construct_dist_matrix, reconstruct_path, yen
 from .shortest import answer
@@ -242,6 +243,7 @@ def dijkstra(
     array([[ 0.,  1., inf],
            [inf, inf,  0.]])
     """
+    limit = limit if type(limit) is float else as_number(limit, "dijkstra", "limit")
     if not limit >= 0:
         raise ValueError(f"dijkstra: limit must be >= 0, got {limit}.")
     return answer(

@@ -21,6 +21,7 @@ from semiring.host.arrays import asarray, checked_sparse, consistent, refuse_pad
 from semiring.host.devices import host
 from semiring.host.errors import DomainError, DTypeError, ShapeError
 from semiring.host.memory import require
+from semiring.host.spelling import came
 from semiring.host.types import Array, DType, Matrix, Scalar
 
 from ..io.graph import Graph
@@ -296,12 +297,11 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
             f"{where}: a stored False is an edge of weight 0 to SciPy, and may be meant as none. Say A.astype(float) "
             "where it is one, A.eliminate_zeros() first where it is not."
         )
-    weights = _numbers(weights, where)
+    dtype, weights = weights.dtype, _numbers(weights, where)
     _refuse_infinite(weights, unweighted, _FINITE, where)
     real = np.isfinite(weights)
     if not real.all():
         tails, heads, weights, starts = tails[real], heads[real], weights[real], None
-    dtype = weights.dtype
     weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
     made = Network(
         csgraph.shape[0], target, ends=tails, heads=heads, weights=weights, starts=starts, canonical=canonical
@@ -367,6 +367,13 @@ def _refuse_infinite(weights: np.ndarray, unweighted: bool, way: str, where: str
 def overwritable(csgraph: Array, target: np.dtype) -> bool:
     """Whether the result can be computed in place of the input."""
     return type(csgraph) is np.ndarray and csgraph.dtype == target and csgraph.flags.writeable
+
+
+def as_number(value: Scalar, where: str, name: str) -> float:
+    """A parameter as a float; DTypeError for what is no number."""
+    if isinstance(value, (str, bytes)) or np.ndim(value) or not hasattr(value, "__float__"):
+        raise DTypeError(f"{where}: {name} must be a number, got {came(value)}.")
+    return float(value)
 
 
 def _numbers(array: np.ndarray, where: str) -> np.ndarray:

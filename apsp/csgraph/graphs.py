@@ -11,10 +11,11 @@ from semiring.algebra.conversion import from_sequence
 from semiring.host.arrays import require_square
 from semiring.host.errors import DTypeError
 from semiring.host.memory import require
+from semiring.host.spelling import refuse_texts
 from semiring.host.types import Array, Matrix
 
 from ..road.engines.scipy import csr
-from .conversion import FLOAT, _numbers, stored
+from .conversion import FLOAT, _numbers, as_number, stored
 
 
 def csgraph_from_dense(
@@ -54,9 +55,11 @@ def csgraph_from_dense(
     2
     """
     where = "csgraph_from_dense"
+    refuse_texts(where, nan_null=nan_null, infinity_null=infinity_null)
     array = from_sequence(graph, where=where)
     require_square(array.shape, where=where, what="csgraph")
     values = _numbers(array, where).astype(FLOAT, copy=False)
+    null_value = None if null_value is None else as_number(null_value, where, "null_value")
     if null_value is not None and np.isnan(null_value):
         null_value, nan_null = None, True
     elif null_value is not None and np.isinf(null_value):
@@ -145,6 +148,7 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
     """
     if not hasattr(csgraph, "tocoo"):
         raise DTypeError(f"csgraph_to_dense: a sparse matrix is required, got {type(csgraph).__name__}.")
+    null_value = as_number(null_value, "csgraph_to_dense", "null_value")
     require_square(csgraph.shape, where="csgraph_to_dense", what="csgraph")
     tails, heads, weights, _ = stored(csgraph, "csgraph_to_dense")
     n = csgraph.shape[0]

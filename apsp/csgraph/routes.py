@@ -12,10 +12,10 @@ from semiring.algebra.catalog import min_plus
 from semiring.dense.ranking import Ranking, take_all
 from semiring.dense.routes import NONE
 from semiring.host.errors import DomainError, DTypeError, ShapeError
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array, Matrix
 
-from .conversion import FLOAT, Network, network
+from .conversion import FLOAT, Network, as_number, network
 from .engines import Rows
 from .shortest import within_reach
 
@@ -79,14 +79,19 @@ def yen(
     (array([2., 5.]), array([[-9999,     0, -9999,     1],
            [-9999, -9999,     0,     2]], dtype=int32))
     """
+    refuse_texts("yen", directed=directed, return_predecessors=return_predecessors, unweighted=unweighted)
     graph = network(csgraph, directed=directed, unweighted=unweighted, where="yen")
-    n, (source, sink, count) = graph.n, map(operator.index, (source, sink, K))
+    n = graph.n
+    try:
+        source, sink, count = map(operator.index, (source, sink, K))
+    except TypeError:
+        raise DTypeError(f"yen: source, sink and K must be integers, got {came((source, sink, K))}.") from None
     if not (0 <= source < n and 0 <= sink < n):
         raise ValueError(f"yen: must have 0 <= source, sink < {n}, got {came(source)} and {came(sink)}.")
     if count < 0:
         raise ValueError(f"yen: K must be at least 0, got {count}.")
     rows = Rows(graph.canonical_arcs, np.array([source]))  # before the matrix is written to
-    arcs, row = within_reach(rows, lambda part: (part.network, part.distances()[0]))
+    arcs, row = within_reach(rows, lambda part: (part.network, part.distances()[0]), "yen")
     ranking = Ranking(min_plus, (arcs.tails, arcs.heads, arcs.weights), n, where="yen")
     search = ranking.search(row, source, sink)
     take_all([search], count, 1)
@@ -199,6 +204,7 @@ def construct_dist_matrix(
            [inf, inf,  0.]])
     """
     where = "construct_dist_matrix"
+    null_value = as_number(null_value, where, "null_value")
     own, before = _network_of(graph, directed, where), np.asarray(predecessors)
     n = own.n
     if before.dtype != np.int32:
@@ -225,6 +231,7 @@ def construct_dist_matrix(
 
 def _network_of(csgraph: Array, directed: bool, where: str) -> Network:
     """The network of the paths; raises DomainError where SciPy's weights here differ from its searches'."""
+    refuse_texts(where, directed=directed)
     graph = network(csgraph, dense=True, where=where)
     if graph.dense is None:
         if not directed and ((graph.weights == 0) & (graph.tails != graph.heads)).any():

@@ -10,6 +10,7 @@ import scipy.sparse.csgraph as scipys
 
 from semiring.host import errors
 from semiring.host.errors import DTypeError
+from semiring.host.spelling import refuse_texts
 from semiring.host.types import Array, DType
 from semiring.kernels.backend import device_of
 from semiring.kernels.observed import Callback
@@ -45,6 +46,9 @@ def answer(
     callback: Callback | None = None,
 ) -> Any:
     """The results of the function `where`; `dense`: SciPy would use Floyd–Warshall."""
+    if str in map(type, (directed, return_predecessors, unweighted, min_only, overwrite)):
+        flags = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
+        refuse_texts(where, **flags, min_only=min_only, overwrite=overwrite)
     device = None if device is None else device_of(None, device)
     overwrite = overwrite and indices is None  # some rows do not fill it
     graph = network(
@@ -55,7 +59,7 @@ def answer(
     sources = None if indices is None else indices_in(indices, graph.n, where)
     rows = Rows(graph, None if sources is None else sources.ravel(), options)
     find: Any = Rows.nearest if min_only else Rows.with_predecessors if return_predecessors else Rows.distances
-    found = within_reach(rows, find, overwritten=overwritten)
+    found = within_reach(rows, find, where, overwritten=overwritten)
     if min_only:
         return found if return_predecessors else found[0]
     D, P = found if return_predecessors else (found, None)
@@ -68,7 +72,7 @@ def answer(
     return D if P is None else (D, P)
 
 
-def within_reach(rows: Rows, find: Callable[[Rows], Found], *, overwritten: bool = False) -> Found:
+def within_reach(rows: Rows, find: Callable[[Rows], Found], where: str, *, overwritten: bool = False) -> Found:
     """`find(rows)`, or `find` of the part within the sources' reach; NegativeCycleError if they reach a cycle."""
     try:
         try:
@@ -78,7 +82,8 @@ def within_reach(rows: Rows, find: Callable[[Rows], Found], *, overwritten: bool
                 raise
             return find(rows._replace(network=rows.network.within_reach(rows.sources)))  # may be empty
     except errors.NegativeCycleError as error:
-        message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
+        message = f"{where}:{str(error).partition(':')[2]}"
+        message += " With overwrite=True the entries of csgraph are lost by now." if overwritten else ""
         raise NegativeCycleError(message, error.vertex, error.cycle) from None
 
 

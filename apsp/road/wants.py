@@ -43,8 +43,9 @@ class Request:
             options["threads"] = threads_of(threads, request.get("where", "shortest_paths"))
         if per_thread is not None:
             options["per_thread"] = per_thread
-        if request.get("overwrite"):
-            refuse_texts(request["where"], overwrite=request["overwrite"])
+        for flag in ("overwrite", "unweighted", "paths", "hub_labels"):
+            if isinstance(request.get(flag), str):
+                refuse_texts(request.get("where", "shortest_paths"), **{flag: request[flag]})
         if ":" in str(request.get("device")):
             request["device"] = device_of(None, request["device"])
         return cls(options=options, **request)

@@ -153,7 +153,7 @@ def take_in(source: Array, *, where: str) -> Taken:
 def with_axes(source: Array, *, where: str) -> Array:
     """Array of any library unchanged; sequences, numbers, buffers and frames as NumPy's, with errors of `take_in`."""
     is_array = hasattr(source, "ndim") and not isinstance(source, memoryview) and not hasattr(source, "iloc")
-    return source if is_array else from_sequence(source, where=where)
+    return source if is_array else take_in(source, where=where).array
 
 
 def in_kind_of(*taken: Taken, where: str) -> Taken:

@@ -61,14 +61,14 @@ def refuse_texts(where: str, **truths: object) -> None:
 
 
 class Named:
-    """Context manager: errors raised by the operation `inner` are reported under `name`, the caller's operation."""
+    """Context manager: errors raised by operations `inner` are reported under `name`, the caller's operation."""
 
-    def __init__(self, name: str, inner: str) -> None:
-        self.name, self.inner = name, f"{inner}:"
+    def __init__(self, name: str, *inner: str) -> None:
+        self.name, self.inner = name, tuple(f"{each}:" for each in inner)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and error.args and str(error.args[0]).startswith(self.inner):
-            error.args = (f"{self.name}:{error.args[0].removeprefix(self.inner)}", *error.args[1:])
+            error.args = (f"{self.name}:{error.args[0].partition(':')[2]}", *error.args[1:])

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..algebra.records import Semiring
-from ..host.errors import AlgebraError
+from ..host.errors import AlgebraError, VertexError
+from ..host.spelling import came
 from ..host.types import Array, Scalar
 from ..kernels.observed import Callback
 
@@ -79,6 +80,8 @@ class Columns(ABC):
 class Rows(ABC):
     """Rows of A* by searches from batches of sources: `Hops` and `Searches`, whose entries are counts and lengths."""
 
+    n: int
+
     def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
         """Entries from i to every vertex, shape (n,).
 
@@ -97,7 +100,7 @@ class Rows(ABC):
         >>> semiring.sparse.Searches(path, n=4, weights=[1.0, 1.0, 1.0]).row(1, limit=1)
         array([inf,  0.,  1., inf])
         """
-        return next(D for _, D in self.rows([i], limit=limit))[0]
+        return next(D for _, D in self.rows([vertex(i, self.n, "row")], limit=limit))[0]
 
     @abstractmethod
     def rows(
@@ -166,6 +169,17 @@ class Rows(ABC):
         >>> semiring.sparse.Searches(([0], [1]), n=2, weights=[1.0]).batch(100)
         32
         """
+
+
+def vertex(i: Array, n: int, where: str) -> int:
+    """A single vertex; VertexError unless an integer in 0 … n − 1."""
+    try:
+        found = i.__index__()
+    except (AttributeError, TypeError):  # an array has one for which it is no integer
+        raise VertexError(f"{where}: a vertex must be an integer below {n}, got {came(i)}.") from None
+    if not 0 <= found < n:
+        raise VertexError(f"{where}: a vertex must lie in 0 … {n - 1}, got {found}.")
+    return int(found)
 
 
 def require_hubs(semiring: Semiring, *, where: str) -> None:

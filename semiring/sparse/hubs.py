@@ -34,10 +34,10 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.processors import default_threads
 from ..kernels.cpu.sparse import hubs as kernels
 from . import sharing
-from .answers import Pairs, require_hubs
+from .answers import Pairs, require_hubs, vertex
 from .buffers import LINE, Pages, addresses, aligned
 from .fronts import Panels, code_of
-from .pattern import indices, paired, vertex
+from .pattern import indices, paired
 from .structure import Ranges, Structure, numbered, tree_numbers
 
 if TYPE_CHECKING:

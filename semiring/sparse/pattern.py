@@ -96,17 +96,6 @@ def checked(x: Array, n: int, *, where: str, what: str = "vertices") -> np.ndarr
     return array
 
 
-def vertex(i: Array, n: int, where: str) -> int:
-    """A single vertex; VertexError unless an integer in 0 … n − 1."""
-    try:
-        found = i.__index__()
-    except AttributeError:
-        raise VertexError(f"{where}: a vertex must be an integer below {n}, got {i!r}.") from None
-    if not 0 <= found < n:
-        raise VertexError(f"{where}: a vertex must lie in 0 … {n - 1}, got {found}.")
-    return int(found)
-
-
 def paired(i: Array, j: Array, n: int) -> tuple[np.ndarray, ...]:
     return broadcast("entries: i and j", *(indices(x, n, where="entries") for x in (i, j)))
 

@@ -23,11 +23,11 @@ from ..kernels.cpu.pool import run
 from ..kernels.cpu.sparse.strips import wide
 from . import fronts
 from .analysis import Analysis
-from .answers import Columns, Pairs
+from .answers import Columns, Pairs, vertex
 from .batches import Worker, batches, calls, find
 from .buffers import Buffers, aligned
 from .paths import Lazy
-from .pattern import indices, paired, rows_wanted, vertex
+from .pattern import indices, paired, rows_wanted
 from .structure import Cost
 from .sweep import LANES, Sweeper
 

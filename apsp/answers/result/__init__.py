@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from semiring.algebra.catalog import get
 from semiring.algebra.records import Semiring
+from semiring.host.spelling import Named
 from semiring.host.types import Algebra, Array, DType, Fields, Scalar, Vertices
 from semiring.kernels.observed import Callback
 from semiring.stores.tiles import TileStore
@@ -188,7 +189,8 @@ class Result(Mapped, Ranked, Measured):
         >>> r.update({("B", "C"): 9}).distance("A", "C")
         12
         """
-        return updated(self, weights, turns, callback)
+        with Named("update", "eliminate", "shortest_paths", "Graph.matrix"):
+            return updated(self, weights, turns, callback)
 
     def hub_labels(self) -> Result:
         """Make hub labels, which answer any pair in about a microsecond: distances of each vertex to and from its hubs.

@@ -212,7 +212,7 @@ class Distances:
     def _connected(self, where: str, u: Label, v: Label) -> tuple[int, int]:
         """The row and the column of two vertices in the table of all pairs; VertexError, NoPathError."""
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
-        if self.engine.entry(i, j).item() == self.infinity and start != end:
+        if self.engine.entry(i, j).item() == self.infinity:
             why = cut_off(self, start, end)
             raise NoPathError(f"{where}: {came(v)} must be reachable from {came(u)}, got no walk between them{why}")
         return start, int(self._goals(np.array(end)))

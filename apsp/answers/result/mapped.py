@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.host.lazy import optional
-from semiring.host.spelling import came
+from semiring.host.spelling import came, refuse_texts
 from semiring.host.types import Array, Fields, Label
 from semiring.stores.files import writing
 
@@ -189,6 +189,7 @@ class Mapped(Shown):
         """
         if save is not None:
             check_output(save, (".html",))
+        refuse_texts("explore", planar=planar)
         xy = self._placed("explore")
         steps = [] if path is None else self._steps(xy, path, "explore")
         shown = None if values is None else self._values(values)

@@ -15,10 +15,11 @@ from semiring.dense.ranking import Batch, Ranking, in_batches, take_all, ties
 from semiring.host.devices import host
 from semiring.host.errors import ShapeError
 from semiring.host.memory import require
-from semiring.host.spelling import came
+from semiring.host.spelling import Named, came
 from semiring.host.types import Label
 from semiring.kernels.observed import Callback
 
+from ...io.display import output
 from ...road.engines.part import Limit, as_limit
 from ...road.log import Watch
 from .flowing import Flowing
@@ -147,7 +148,8 @@ class Ranked(Flowing):
         Returns
         -------
         array, shape (at most k,)
-            int64 where distances are integers, else of their dtype. Added up from u on.
+            int64 where distances are integers, float64 if one is inf, as from u to u over max_min; else of their dtype.
+            Added up from u on.
 
         Raises
         ------
@@ -164,9 +166,12 @@ class Ranked(Flowing):
         >>> shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]).k_distances("A", "C", 3)
         array([11, 12])
         """
-        found = self._found(u, v, _Wanted("k_distances", k, overlap, self._tighter(limit), callback))
-        none = np.empty(0, self._ranking.weights.dtype)
-        return np.concatenate([none, *(self._ranking.lengths(starts, steps) for starts, _, steps in found)])
+        with Named("k_distances", "k_paths"):
+            found = self._found(u, v, _Wanted("k_distances", k, overlap, self._tighter(limit), callback))
+            none = np.empty(0, self._ranking.weights.dtype)
+            lengths = np.concatenate([none, *(self._ranking.lengths(starts, steps) for starts, _, steps in found)])
+        ends = output.infinities(self.semiring, lengths.dtype)
+        return output.numbers(lengths, self.semiring) if np.isin(lengths, list(ends)).any() else lengths
 
     def all_paths(self, u: Label, v: Label) -> Iterator[list[Any]]:
         """Every best path from u to v, as `path` gives one.

@@ -24,7 +24,7 @@ from semiring.kernels.observed import Callback
 
 from ...io.expansion import Expansion, expand
 from ...io.graph import Graph
-from ...io.graph.edge_lists import numbers, refuse_nan
+from ...io.graph.edge_lists import numbers, refuse_nan, refuse_reordered
 from ...io.graph.reweighted import Reweighted, weighted
 from ...io.turns import turns_of
 from ...road.engines import Engine
@@ -98,13 +98,8 @@ def reweighted(graph: Graph, weights: Array, semiring: Semiring) -> Graph:
             f"update: there must be one weight an edge, shape ({len(graph.rows)},), got {shape}. "
             "Pass {(u, v): weight} to change some."
         )
-    order = getattr(values, "index", ())  # of pandas: rows that were sorted, or named by the ends of edges
-    sorted_ = getattr(order, "is_monotonic_increasing", True)
-    if getattr(order, "nlevels", 1) > 1 or (not sorted_ and set(order) == set(range(len(order)))):
-        raise ShapeError(
-            f"update: weights must come in the order of graph.rows, got that of {came(list(order))}. Say "
-            "x.sort_index(), x.to_numpy() if it is theirs, or, by the ends of edges, dict(x)."
-        )
+    way = "x.sort_index(), x.to_numpy() if it is theirs, or, by the ends of edges, dict(x)"
+    refuse_reordered(values, "update: weights must come in the order of graph.rows", way)
     found = numbers(values)
     refuse_nan(found, graph.rows, graph.cols, graph.labels)
     return replace(graph, weights=found)

@@ -225,7 +225,7 @@ class Routed(Distances):
         if self._all_pairs:
             vertices, starts = paths_of(self._trees, start, end)
             return Paths(vertices, starts, self.graph.labels)
-        reached = (self.engine.entries(i, j) != self.infinity) | (start == end)
+        reached = self.engine.entries(i, j) != self.infinity
         vertices, ends = paths_of(self._trees, start[reached], end[reached])
         if self.turned is not None:
             vertices, ends = self.turned.walks(vertices, ends)

@@ -39,7 +39,7 @@ def betweenness_centrality(
     scale = _scale(G, normalized, endpoints, sources)
     factor = np.full(len(G), scale.other)
     factor[[] if sources is None else sources] = scale.source
-    return dict(zip(G.nodes, ((sums.through + endpoints * sums.ending) * factor).tolist(), strict=True))
+    return dict(zip(G.nodes, ((sums.through + bool(endpoints) * sums.ending) * factor).tolist(), strict=True))
 
 
 def edge_betweenness_centrality(

@@ -310,7 +310,8 @@ def _by_content(source: Source, reading: Reading) -> Format:
     if not head.strip():
         raise source.error("must hold a graph, got an empty file.")
     if reading.columns is not None:
-        return formats()["csv" if csv.has_separator(head) else "edgelist"]
+        listed = "snap" if snap.sniff(head) else "edgelist"  # whose comments say whether edges lead both ways
+        return formats()["csv" if csv.has_separator(head) else listed]
     for name, candidate in formats().items():
         if candidate.sniff is not None and candidate.sniff(head):
             if name == "snap" and plain.fits(source.lines):

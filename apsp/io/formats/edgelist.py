@@ -41,23 +41,23 @@ def sniff(head: bytes) -> bool:
     return width == 2 or all(as_number(row[2]) is not None for row in rows)
 
 
-def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-    """An edge a line, by header or chosen columns."""
-    if "--END--" in source.text and _END.search(source.text):
+def read(source: Source, *, reading: Reading = ANYHOW, text: str | None = None) -> Graph:
+    """An edge a line, by header or chosen columns; `text` is the source's without other comments than #."""
+    text = source.text if text is None else text
+    if "--END--" in text and _END.search(text):
         return _read_ended(source).having(weighted=reading.weight is not None)
-    attributes = _ATTRIBUTES.search(source.text) if reading.weight is not None else None
+    attributes = _ATTRIBUTES.search(text) if reading.weight is not None else None
     if attributes:
         raise source.error(
             f"a weight must be a number, got NetworkX's attributes in {show(attributes[0])}. Say apsp.as_graph("
             f"networkx.read_edgelist({str(source.path)!r})), with create_using=networkx.DiGraph for a directed graph, "
             "or weight=None for unweighted edges."
         )
-    return of_fields(source, _without_comments(source) if "#" in source.text else source.text, reading)
+    return of_fields(source, _without_comments(source, text) if "#" in text else text, reading)
 
 
-def _without_comments(source: Source) -> str:
+def _without_comments(source: Source, text: str) -> str:
     """The text without comments; a # within a word is refused, as it may be part of a name."""
-    text = source.text
     for comment in _COMMENT.finditer(text):
         start = comment.start()
         if start and not text[start - 1].isspace():

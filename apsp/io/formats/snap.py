@@ -25,12 +25,15 @@ from .columns import columns
 from .tokens import show
 
 _COMMENT = re.compile(rb"#[^\n]*|^[ \t]*%[^\n]*", re.MULTILINE)
+_PERCENT = re.compile(r"^[ \t]*%[^\n]*", re.MULTILINE)
 _COUNTED = re.compile(rb"^[ \t]*#[^\n]*\bedges:[ \t]*([0-9]{1,15})\b", re.MULTILINE | re.IGNORECASE)
 _DIRECTION = re.compile(rb"^[ \t]*(?:#[ \t]*(un)?directed graph|%[ \t]*(sym|asym|bip))\b", re.MULTILINE | re.IGNORECASE)
 #: A canonical integer, as 007, +7 and 7 would be one vertex.
 _ID = rb"(?:0|-?[1-9]\d*)"
 _ENDS = re.compile(rb"[ \t]*" + _ID + rb"[ \t]+" + _ID + rb"(?![^ \t])")
 _EDGE = re.compile(_ENDS.pattern + rb"([ \t]+\S+)?[ \t]*")
+#: An edge with a time, of KONECT.
+_TIMED = re.compile(_ENDS.pattern + rb"([ \t]+\S+){2}[ \t]*")
 _OTHERWISE = re.compile(rb"^[ \t]*(?:\S+[ \t]+)?((?:\+|-?0[0-9]|-0)[0-9]*)(?!\S)", re.MULTILINE)
 
 _MOST = np.iinfo(np.int64).max
@@ -47,7 +50,8 @@ def sniff(head: bytes) -> bool:
     lines = [line for line in lines if line.strip()]
     if not lines:
         return b"#" in head
-    return _EDGE.fullmatch(lines[0]) is not None and all(map(_ENDS.match, lines)) and b"--END--" not in head
+    edge = _EDGE.fullmatch(lines[0]) or (_DIRECTION.search(head) and _TIMED.fullmatch(lines[0]))
+    return edge is not None and all(map(_ENDS.match, lines)) and b"--END--" not in head
 
 
 def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
@@ -58,8 +62,11 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         raise source.error(f"its rows and columns are vertices of two kinds, got {show(direction[0])}. Rename one.")
     directed = direction is None or not (direction[1] or direction[2] == b"sym")
     if reading.columns is not None or reading.named:
-        return edgelist.read(source, reading=reading).having(directed=directed)
+        text = _PERCENT.sub("", source.text)
+        return edgelist.read(source, reading=reading, text=text).having(directed=directed)
     body = _COMMENT.sub(b"", source.lines) if commented else source.lines
+    if direction and direction[2] and _TIMED.fullmatch(body.strip().partition(b"\n")[0].rstrip(b"\r")):
+        raise source.error("a line must be `from to [weight]`, got a fourth column, of times. Say columns=(0, 1, 2).")
     found = columns(source, body, shape="from to [weight]", widths=(2, 3))
     other = _OTHERWISE.search(body) if not found.plain else None
     if other:

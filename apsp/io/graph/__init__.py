@@ -370,6 +370,7 @@ class Graph(Exported):
         >>> g.nearest(6.16, 49.63), g.nearest([6.11, 6.12], [49.62, 49.61])
         ('B', ['A', 'A'])
         """
+        refuse_texts("Graph.nearest", planar=planar, distances=distances)
         snapping = self._on_plane if (self.planar if planar is None else planar) else self._on_sphere
         found, apart = snapping.nearest(lon, lat)
         labels = [self.labels[k] for k in found.tolist()] if found.ndim else self.labels[int(found)]

@@ -124,6 +124,14 @@ def _seconds(durations: np.ndarray) -> np.ndarray:
     return found.astype(np.int64) if integral.all() and (np.abs(found) < 2.0**53).all() else found
 
 
+def refuse_reordered(weights: Array, need: str, way: str = "x.sort_index(), or x.to_numpy() if it is theirs") -> None:
+    """ShapeError for a pandas Series that was sorted, as its index 0 … m − 1 tells, or that ends of edges name."""
+    index = getattr(weights, "index", ())
+    sorted_ = not getattr(index, "is_monotonic_increasing", True) and set(index) == set(range(len(index)))
+    if getattr(index, "nlevels", 1) > 1 or sorted_:
+        raise ShapeError(f"{need}, got that of {came(list(index))}. Say {way}.")
+
+
 def refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels: Labels) -> None:
     wrong = np.isnan(weights) if weights.dtype.kind == "f" else np.zeros(0, bool)
     if wrong.any():

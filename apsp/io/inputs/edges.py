@@ -14,6 +14,7 @@ from semiring.host.spelling import came
 from semiring.host.types import Array, Input, Label, Scalar
 
 from ..graph import Graph
+from ..graph.edge_lists import refuse_reordered
 from ..labels import Labels, refuse_nameless
 from ..reading.from_networkx import weights_of
 from ..reading.lines import from_lines
@@ -73,6 +74,7 @@ def refuse_ambiguous(ends: np.ndarray, *, where: str) -> None:
 def from_indices(index: Array, weights: Array, *, n: int | None = None) -> Graph:
     """The graph of an edge_index and weights of shape (m,) or (m, 1), on any device."""
     rows, cols = _host(index)
+    refuse_reordered(weights, "as_graph: weights must come in the order of the edges")
     values = None if weights is None else _host(weights)
     if values is not None and values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

@@ -67,7 +67,7 @@ def require_places(xy: np.ndarray) -> None:
 
 def line(xy: np.ndarray) -> Feature:
     """A LineString cut at the antimeridian, or a Point for one coordinate pair."""
-    points = [tuple(p) for p in xy.tolist()]
+    points = [(x if abs(x) <= 180 else (x + 180) % 360 - 180, y) for x, y in xy.tolist()]
     if len(points) == 1:
         return {"type": "Point", "coordinates": points[0]}
     parts: list[list[tuple[float, float]]] = [points[:1]]
