@@ -21,8 +21,7 @@ _ROWS = 1024
 
 def transitive_closure(G: Converted, reflexive: bool | None = False) -> nx.Graph:
     """The graph with an edge for every walk, and all of its data: `networkx.transitive_closure`."""
-    if reflexive is not None and reflexive is not True and reflexive is not False:  # 1 adds nothing in NetworkX
-        return original("transitive_closure", G, reflexive)
+    hand_over_if(not any(reflexive is known for known in (None, True, False)))  # 1 adds nothing in NetworkX
     # Undirected walks in NetworkX use an edge once, so none returns to its source.
     loops = True if reflexive else None if reflexive is False and G.is_directed() else False
     return _extended(G, _reached(G), loops)
