@@ -286,7 +286,7 @@ def test_efficiency_is_the_speedup_a_thread(monkeypatch):
 def test_kernels_as_they_are_taught(monkeypatch):
     table = compare(np.random.default_rng(0).random((70, 70)), kernels=True, devices=["cpu"])
     assert [row.contender.label for row in table.rows] == [
-        *("1 thread, by rows", "1 thread, by columns", "block 32, 1 thread", "1 thread"),
+        *("1 thread, by rows", "1 thread, by columns", "block 32, 1 thread", "1 thread")
     ]
     assert all(row.same for row in table.rows)
     with pytest.raises(ValueError, match="kernels=True says which schedules"):

@@ -1502,10 +1502,7 @@ class TestLabelledMatrices:
     @pytest.mark.parametrize(
         ("text", "match"),
         [
-            (
-                ",A,B\nB,0,1\nA,2,0\n",
-                ":2: the rows of a matrix must be in the order of its columns, got 'B' for 'A'",
-            ),
+            (",A,B\nB,0,1\nA,2,0\n", ":2: the rows of a matrix must be in the order of its columns, got 'B' for 'A'"),
             (",A,B\nA,0,x\nB,2,0\n", ":2: an entry must be a number, got 'x' in the column 'B'"),
             (",A,B\nA,0,x\nB,2,0\n", ":2: an entry must be a number, got 'x'"),
             (",A,B\nA,0,9007199254740993\nB,0.5,0\n", ":2: an entry must be an integer that 64 bits hold exactly"),

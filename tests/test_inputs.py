@@ -442,10 +442,7 @@ class TestAttributes:
     @pytest.mark.parametrize(
         ("names", "words"),
         [
-            (
-                ("lanes", "osmid"),
-                r"got '\w+', '\w+', and none is called weight, length, .*weight=None for unweighted",
-            ),
+            (("lanes", "osmid"), r"got '\w+', '\w+', and none is called weight, length, .*weight=None for unweighted"),
             (("length", "weight"), r"got '\w+', '\w+', and more than one of them could be it. Say weight='"),
         ],
     )
@@ -678,13 +675,7 @@ class TestArrays:
         with torch.autograd.forward_ad.dual_level():
             dual = torch.autograd.forward_ad.make_dual(torch.ones(2, 2), torch.ones(2, 2))
             for X, words in ((fake, "without numbers"), (dual, r"tangent of forward mode\. Use torch\.autograd\.grad")):
-                for call in (
-                    closure,
-                    as_graph,
-                    csgraph.floyd_warshall,
-                    lambda X: power(X, 2),
-                    lambda X: matmul(X, X),
-                ):
+                for call in (closure, as_graph, csgraph.floyd_warshall, lambda X: power(X, 2), lambda X: matmul(X, X)):
                     with pytest.raises(DTypeError, match=words):
                         call(X)
         assert closure(dual, null_value=None).tolist() == [[0, 1], [1, 0]]  # outside of its level it has no tangent

@@ -346,11 +346,7 @@ def test_what_a_machine_has_free(tmp_path):
     ],
 )
 def test_limits_of_control_groups_version_2(tmp_path, texts, free):
-    common = {
-        "proc/self/cgroup": "0::/a/b\n",
-        "proc/self/mountinfo": V2,
-        f"{GROUP}/memory.current": f"{40 * MIB}\n",
-    }
+    common = {"proc/self/cgroup": "0::/a/b\n", "proc/self/mountinfo": V2, f"{GROUP}/memory.current": f"{40 * MIB}\n"}
     assert memory.available(root=files(tmp_path, {**common, **texts})) == free
 
 

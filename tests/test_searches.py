@@ -329,11 +329,7 @@ def test_searches_are_tried_where_they_are_a_small_part(monkeypatch, sources, tr
 
 def test_options_that_contradict_the_matrix_are_refused():
     A = scipy.sparse.csr_array(([-1.0, -1.0], ([0, 1], [1, 2])), shape=(3, 3))
-    for make in (
-        lambda: Searches(A, n=7),
-        lambda: semiring.sparse.Hops(A, 7),
-        lambda: semiring.sparse.analyse(A, 7),
-    ):
+    for make in (lambda: Searches(A, n=7), lambda: semiring.sparse.Hops(A, 7), lambda: semiring.sparse.analyse(A, 7)):
         with pytest.raises(ShapeError, match="n must be that of the matrix, 3, got 7"):
             make()
     with pytest.raises(ShapeError, match="an Analysis has its order, got order='natural'"):

@@ -21,14 +21,7 @@ from apsp.answers import updates
 from semiring import get
 from semiring.algebra import dtypes
 from semiring.dense import changes
-from semiring.host.errors import (
-    DivergenceError,
-    DomainError,
-    DTypeError,
-    NegativeCycleError,
-    ShapeError,
-    VertexError,
-)
+from semiring.host.errors import DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError
 from semiring.kernels.cpu.routes import changed
 
 #: Kinds whose kernels are run on the processor: each register, sums that round, truth values.

@@ -229,12 +229,7 @@ def _one_path(r: Result, seen: inputs.Listed, u: int, v: int, best: Fraction | N
         except NoPathError:
             return
         raise AssertionError(f"a path from {a!r} to {b!r}, where there is none")
-    assert distance == best or math.isclose(distance, best, rel_tol=1e-12, abs_tol=1e-12), (
-        a,
-        b,
-        distance,
-        best,
-    )
+    assert distance == best or math.isclose(distance, best, rel_tol=1e-12, abs_tol=1e-12), (a, b, distance, best)
     path = r.path(a, b)
     assert (path[0], path[-1]) == (a, b)
     assert len(set(path)) == len(path), f"the path {path} visits a vertex twice"
