@@ -384,9 +384,7 @@ def test_products_of_powers_of_two_are_exact_in_place_too(name, dtype):
         exponents = p[None, :] - p[:, None] - sign * rng.integers(0, 3, (n, n))
         np.fill_diagonal(exponents, 0)
         A = (2.0**exponents).astype(dtype)
-        shortest = -sign * exponents
-        for k in range(n):
-            shortest = np.minimum(shortest, shortest[:, k, None] + shortest[k])
+        shortest = cases.floyd_warshall(-sign * exponents)
         for overwrite in (False, True):
             np.testing.assert_array_equal(
                 closure(A.copy(), name, overwrite=overwrite), 2.0 ** (-sign * shortest).astype(float)

@@ -880,14 +880,7 @@ class TestSumsOverBestPaths:
             A[[1, 2], [2, 1]] = A[1, 2] if np.isfinite(A[1, 2] + A[2, 1]) else 99
         elif kind == "nearly ties":  # of sums that are exact, and differ by less than sums may be off by
             A = A / 8 + rng.integers(0, 3, A.shape) * 2.0**-19
-
-        def closed():
-            D = np.where(np.eye(n) > 0, 0, A)
-            for k in range(n):
-                D = np.minimum(D, D[:, k, None] + D[k])
-            return D
-
-        D = closed()
+        D = cases.floyd_warshall(A)
         s, sign = (get("max_plus"), -1) if kind == "max_plus" else (get("min_plus"), 1)
         tails, heads = np.nonzero(np.isfinite(A))
         starts, q = np.searchsorted(tails, np.arange(n + 1)), rng.integers(0, 3, (n, n)).astype(float)
@@ -920,7 +913,7 @@ class TestSumsOverBestPaths:
         )
         monkeypatch.setattr(adjoint, "ROOM", 16)
         A[[1, 2], [2, 1]] = 0
-        arcs[2][:], rows[...] = sign * A[tails, heads], sign * closed()
+        arcs[2][:], rows[...] = sign * A[tails, heads], sign * cases.floyd_warshall(A)
         with pytest.raises(DivergenceError, match="costs nothing"):
             found()
 
@@ -1304,9 +1297,7 @@ class TestDense:
         A = rng.integers(1, 30001, (n, n)).astype(float)
         A[5, 9] = A[60, 60] = A[7] = np.inf
         A[7, 3] = 5
-        D = np.where(np.eye(n, dtype=bool), 0, A)
-        for k in range(n):
-            D = np.minimum(D, D[:, k, None] + D[k])
+        D = cases.floyd_warshall(A)
         signed = np.where(np.isinf(A), 0, A) * (1 if name == "min_plus" else -1)
         return np.where(np.isinf(A), zero, signed.astype(dtype)), D, zero
 

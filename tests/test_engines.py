@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
 
+import cases
 import networkx as nx
 import numba
 import numpy as np
@@ -60,11 +61,8 @@ def digraph(n: int, degree: float, seed: int, low: int = 0) -> Graph:
 
 def truth(graph: Graph) -> np.ndarray:
     """SciPy's distances; of parallel arcs the shortest, and zeros are arcs."""
-    tails, heads, weights = graph.edges()
-    A = np.full((graph.n, graph.n), np.inf)
-    np.minimum.at(A, (tails, heads), weights)
-    np.fill_diagonal(A, np.minimum(A.diagonal(), 0))
-    return scipy.sparse.csgraph.floyd_warshall(scipy.sparse.csgraph.csgraph_from_dense(A, null_value=np.inf))
+    *arcs, weights = graph.edges()
+    return cases.distances(cases.lengths(graph.n, arcs, weights))
 
 
 GRAPHS = {
@@ -1163,8 +1161,7 @@ def test_paths_of_all_pairs_of_a_road_network(path):
     """Each predecessor is the last vertex but one of a best path, and nearer: so all of them lead to the source."""
     r = shortest_paths(path, engine="elimination")
     tails, heads, weights = r.graph.edges()
-    W = np.full((r.graph.n,) * 2, np.inf)
-    np.minimum.at(W, (tails, heads), weights)
+    W = cases.lengths(r.graph.n, (tails, heads), weights)
     assert weights.min() > 0
     D, P = np.asarray(r), r.predecessors
     for u, (d, before) in enumerate(zip(D, P, strict=True)):

@@ -59,13 +59,7 @@ def matrix():
 
 @pytest.fixture(scope="module")
 def expected(matrix):
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    none = np.iinfo("int32").max
-    i, j = np.nonzero(matrix != none)
-    D = dijkstra(csr_array((matrix[i, j].astype(float), (i, j)), shape=matrix.shape))
-    return np.where(np.isinf(D), none, D).astype("int32")
+    return cases.distances(matrix)
 
 
 class Stop(Exception):
@@ -352,10 +346,7 @@ def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_its
     n, rng = 24, np.random.default_rng(0)
     h = rng.uniform(-1, 1, n)
     A = np.where(rng.random((n, n)) < 0.3, rng.choice([0, 0.5, 1.25], (n, n)), np.inf) + h[:, None] - h
-    D = A.copy()
-    D[np.diag_indices(n)] = 0
-    for k in range(n):
-        D = np.minimum(D, D[:, k, None] + D[k])
+    D = cases.floyd_warshall(A)
     assert (np.abs(D + D.T)[~np.eye(n, dtype=bool)] < 1e-9).any()
     monkeypatch.setattr(tiles, "TILE", 9)  # bands of rows are restored apart
     where = {"checkpoint": tmp_path / "ck", "every": 0}

@@ -19,7 +19,7 @@ import processes
 import pytest
 import scipy.sparse as sp
 from cases import CASES, USER_CASES, Case, same
-from scipy.sparse.csgraph import dijkstra, floyd_warshall
+from scipy.sparse.csgraph import floyd_warshall
 from scipy.spatial import Delaunay
 from test_routes import ORDINALS
 
@@ -245,16 +245,8 @@ def test_large_fronts(dtype, n):
     )
     weights = r.integers(0, 50, arcs.shape[1])
     A = sp.coo_array((weights + 1, arcs), shape=(n + 60, n + 60))
-    M = np.full((n + 60, n + 60), np.inf)
-    np.minimum.at(M, (A.row, A.col), A.data)
-    expected = dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M)))
-    D = eliminate(A, "min_plus", dtype=dtype).to_dense()
-    ours = np.where(D == get_infinity(dtype), np.inf, D.astype(float))
-    np.testing.assert_array_equal(ours, expected)
-
-
-def get_infinity(dtype):
-    return np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
+    expected = cases.distances(cases.lengths(n + 60, arcs, weights + 1), dtype=dtype)
+    np.testing.assert_array_equal(eliminate(A, "min_plus", dtype=dtype).to_dense(), expected)
 
 
 ORDERS = ["degree", "levels", "natural", "reversed", "random"]
@@ -611,16 +603,10 @@ def test_negative_arcs():
         arcs = np.stack(np.nonzero(rng(seed).random((n, n)) < 0.05))
         h = r.integers(0, 100, n)
         weights = r.integers(0, 20, arcs.shape[1]) + h[arcs[0]] - h[arcs[1]]
-        M = np.full((n, n), math.inf)
-        np.minimum.at(M, tuple(arcs), weights)
-        np.fill_diagonal(M, np.minimum(M.diagonal(), 0))
-        expected = M
-        for k in range(n):
-            expected = np.minimum(expected, expected[:, k : k + 1] + expected[k : k + 1])
+        expected = cases.floyd_warshall(cases.lengths(n, arcs, weights))
         for dtype in ("int64", "float64"):
             E = Elimination.from_arrays(*arcs, weights, n, "min_plus", dtype=dtype)
-            D = E.to_dense()
-            np.testing.assert_array_equal(np.where(D == get_infinity(dtype), math.inf, D), expected)
+            np.testing.assert_array_equal(E.to_dense(), cases.in_dtype(expected, dtype))
 
 
 # Not idempotent: each walk once
@@ -778,31 +764,23 @@ def medium():
     r = rng(11)
     n = 600
     points = r.random((n, 2))
-    from scipy.spatial import Delaunay
-
     t = Delaunay(points).simplices
     pairs = np.concatenate((t[:, :2], t[:, 1:], t[:, ::2]))
     arcs = np.concatenate((pairs, pairs[:, ::-1])).T
     arcs = arcs[:, r.random(arcs.shape[1]) < 0.6]
     weights = r.integers(1, 1000, arcs.shape[1])
-    M = np.full((n, n), math.inf)
-    np.minimum.at(M, tuple(arcs), weights)
-    expected = dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M)))
-    return n, arcs, weights, expected
+    return n, arcs, weights, cases.distances(cases.lengths(n, arcs, weights))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_all_queries_agree_with_dijkstra(medium, dtype, threads):
     n, arcs, weights, expected = medium
-    weights = weights % 100 + 1 if dtype == "int16" else weights
     if dtype == "int16":
-        M = np.full((n, n), math.inf)
-        np.minimum.at(M, tuple(arcs), weights)
-        expected = dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M)))
+        weights = weights % 100 + 1
+        expected = cases.distances(cases.lengths(n, arcs, weights))
     E = Elimination.from_arrays(*arcs, weights, n, dtype=dtype, threads=threads)
-    infinity = get_infinity(dtype)
-    expected = np.where(np.isinf(expected), infinity, expected).astype(dtype)
+    expected = cases.in_dtype(expected, dtype)
     np.testing.assert_array_equal(E.to_dense(), expected)
     np.testing.assert_array_equal(E.to_dense(np.empty((n, n), dtype, order="F")), expected)
     seen = np.zeros((n, n), dtype)
@@ -861,13 +839,13 @@ def test_new_weights_are_a_fresh_elimination(medium):
     updated = E.update(other)
     np.testing.assert_array_equal(updated.to_dense(), fresh)
     assert updated.analysis is E.analysis
-    np.testing.assert_array_equal(E.to_dense(), np.where(np.isinf(expected), get_infinity("int64"), expected))
+    np.testing.assert_array_equal(E.to_dense(), cases.in_dtype(expected, "int64"))
     h = rng(9).integers(0, 50, n)
     negative = other + h[arcs[0]] - h[arcs[1]]
     assert (negative < 0).any()
     shifted = fresh.astype(np.int64) + h[:, None] - h
     np.testing.assert_array_equal(
-        E.update(negative).to_dense(), np.where(fresh == get_infinity("int64"), fresh, shifted)
+        E.update(negative).to_dense(), np.where(fresh == cases.infinity("int64"), fresh, shifted)
     )
 
 
@@ -1004,23 +982,17 @@ def test_random_graphs_of_degree_four_and_eight():
         arcs = rng(degree).integers(0, n, (2, degree * n // 2))
         weights = rng(degree).integers(1, 99, arcs.shape[1])
         E = Elimination.from_arrays(*arcs, weights, n, dtype="float32")
-        M = np.full((n, n), math.inf)
-        np.minimum.at(M, tuple(arcs), weights)
-        np.testing.assert_array_equal(E.to_dense(), dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M))))
+        np.testing.assert_array_equal(E.to_dense(), cases.distances(cases.lengths(n, arcs, weights)))
 
 
 @pytest.mark.parametrize("path", [*people.DIMACS, *people.SNAP], ids=lambda path: path.name)
 def test_graphs_that_people_have(path):
-    from apsp.io.formats import read
-
-    G = read(path)
+    G = read_graph(path)
     tails, heads, weights = G.edges()
     E = Elimination.from_arrays(tails, heads, weights, G.n, dtype="float32")
-    M = np.full((G.n, G.n), math.inf)
-    np.minimum.at(M, (tails, heads), weights)  # of parallel arcs the shortest
-    M = sp.csr_array(np.where(np.isinf(M), 0, M))
     some = np.arange(0, G.n, 1 + G.n // 35)
-    np.testing.assert_array_equal(np.concatenate([b for _, b in E.rows(some)]), dijkstra(M, indices=some))
+    expected = cases.distances(cases.lengths(G.n, (tails, heads), weights), some)
+    np.testing.assert_array_equal(np.concatenate([b for _, b in E.rows(some)]), expected)
 
 
 # Errors
