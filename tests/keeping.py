@@ -9,6 +9,7 @@ own.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -123,11 +124,11 @@ class Compilers:
         return SimpleNamespace(returncode=0, stdout="", stderr="")
 
     def key(self, command: list[Any], text: str | None) -> str | None:
-        """A name of what is made of a text that includes nothing, or of object files; None of anything else."""
+        """A name of what is made of object files, or of a text of no headers but the compiler's; else None."""
         objects = [part for part in command[1:-2] if isinstance(part, Path) and part.suffix == ".o"]
         if objects:
             said = [part.read_bytes().hex() for part in objects]
-        elif text is not None and "#include" not in text:
+        elif text is not None and not re.search(r"#\s*include\s*[^<\s]", text):
             folder = next((str(part)[2:] for part in command[::-1] if str(part)[:2] == "-I"), "")
             said = [part.replace(folder, "") for part in (text, *map(str, command[:-1]))]
             said += [path.read_text(encoding="utf-8") for path in sorted(emulated.FOLDER.glob("*.h"))]
