@@ -688,12 +688,12 @@ def test_a_plan_says_what_is_held_beside_what_came():
     assert "in addition to the input" in str(fresh)
 
 
-@pytest.mark.parametrize("schedule", ["recursive", "blocked", "iterative"])
-@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 5000, 10**9])
 @pytest.mark.parametrize(("semiring", "dtype"), [("min_plus", "float32"), ("log_plus", "float64"), ("boolean", "bool")])
-def test_plans_of_any_size_are_made(schedule, n, semiring, dtype):
-    p = plan(n, semiring, dtype=dtype, schedule=schedule)
-    assert 0 <= p.workspace_bytes <= 0.1 * p.matrix_bytes + 2**24
+def test_plans_of_any_size_are_made(semiring, dtype):
+    for n in (0, 1, 255, 256, 257, 1000, 5000, 10**9):
+        for schedule in ("recursive", "blocked", "iterative"):
+            p = plan(n, semiring, dtype=dtype, schedule=schedule)
+            assert 0 <= p.workspace_bytes <= 0.1 * p.matrix_bytes + 2**24
 
 
 def test_conversions_in_parts_name_the_entry():
