@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import subprocess
-import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
@@ -14,6 +10,7 @@ import cases
 import numpy as np
 import pytest
 from damage import check_damaged
+from processes import python
 from scipy import sparse
 
 from semiring import BitMatrix, DTypeError, FormatError, MemoryNeeded, ShapeError, get
@@ -555,25 +552,20 @@ def test_errors_say_what_came_and_the_way_out():
         hash(A)
 
 
-def test_the_module_is_light():
-    code = "import sys, semiring.dense.bits; print(sorted({'numba', 'scipy', 'cupy', 'networkx'} & set(sys.modules)))"
-    assert _python(code) == "[]"
-
-
 FORCED = """
-    import numpy as np
-    from semiring import BitMatrix, get
-    from semiring.kernels.backend import bind
-    from semiring.kernels.cpu.bits.vectors import INSTRUCTION
-    rng = np.random.default_rng(0)
-    A, B = rng.random((300, 530)) < 0.02, rng.random((530, 150)) < 0.02
-    P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)
-    assert ((P @ Q).to_bool() == (A.astype(int) @ B > 0)).all()
-    assert (P.T.to_bool() == A.T).all() and (P.counts(0) == A.sum(0)).all()
-    D = BitMatrix.from_bool(np.eye(200, k=1, dtype=bool))
-    bind(get("boolean"), bool).closure(D)
-    assert (D.to_bool() == np.triu(np.ones((200, 200), bool))).all()
-    print(INSTRUCTION)
+import numpy as np
+from semiring import BitMatrix, get
+from semiring.kernels.backend import bind
+from semiring.kernels.cpu.bits.vectors import INSTRUCTION
+rng = np.random.default_rng(0)
+A, B = rng.random((300, 530)) < 0.02, rng.random((530, 150)) < 0.02
+P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)
+assert ((P @ Q).to_bool() == (A.astype(int) @ B > 0)).all()
+assert (P.T.to_bool() == A.T).all() and (P.counts(0) == A.sum(0)).all()
+D = BitMatrix.from_bool(np.eye(200, k=1, dtype=bool))
+bind(get("boolean"), bool).closure(D)
+assert (D.to_bool() == np.triu(np.ones((200, 200), bool))).all()
+print(INSTRUCTION)
 """
 
 
@@ -595,19 +587,4 @@ def test_machines_with_less_compute_the_same(cpu, features, instruction, request
     kept = getattr(request.config, "cache", None)  # compiled for 5 to 9 s; for the next run too
     folder = Path(kept.mkdir("older")) / cpu if kept else tmp_path
     environment = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(folder)}
-    assert _python(textwrap.dedent(FORCED), environment) == instruction
-
-
-def _python(code: str, environment: dict[str, str] | None = None) -> str:
-    """What a new process prints."""
-    root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path, **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    assert python(FORCED, env=environment) == f"{instruction}\n"

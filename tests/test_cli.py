@@ -1277,12 +1277,6 @@ def test_a_plan_is_made_of_numbers_of_vertices_that_can_be():
     assert "closure of 100000 vertices" in good("plan", 100_000)
 
 
-def test_help_imports_nothing_heavy():
-    code = "import sys; from apsp import cli; print(*{m.split('.')[0] for m in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert not set(loaded.split()) & {"numpy", "numba", "scipy", "cupy", "networkx", "matplotlib", "rich"}
-
-
 # warm
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
@@ -385,15 +383,6 @@ class TestGraphs:
         for name in NAMES:
             assert f"| {name} " in apsp.io.inputs.__doc__
             assert kinds()[name].description
-
-    def test_no_library_is_imported_for_nothing(self):
-        code = (
-            "import sys, numpy, apsp\n"
-            "for source in ([(0, 1, 2)], numpy.eye(2), {0: {1: 2}}, [[0, 1], [1, 0]]): apsp.as_graph(source)\n"
-            "heavy = {'networkx', 'narwhals', 'pandas', 'torch', 'igraph', 'scipy', 'cupy', 'numba'}\n"
-            "print(*sorted(heavy & set(sys.modules)))"
-        )
-        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
 
 
 class TestAttributes:

@@ -413,9 +413,7 @@ else:
     raise AssertionError("not refused")
 closure(np.ones((2000, 2000)))
 """
-    environment = {**os.environ, "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
-    assert ran.returncode == 0, ran.stderr
+    python(program)
 
 
 #: Calls that take tens of MiB, within limits of the system: {} is how large.
