@@ -331,6 +331,17 @@ SIX_EDGES = tuple(
 )
 
 
+#: In a file of the format "named".
+SIX_NAMED = "".join(f"{u} {v} {w}\n" for u, v, w in SIX_EDGES) + "--END--\n"
+
+
+def listed(graph: Any) -> list[tuple[Any, Any, Any]]:
+    """(label, label, weight) of each edge of a graph, in the order of its list; 1 where it has no weights."""
+    weights = [1] * len(graph.rows) if graph.weights is None else graph.weights.tolist()
+    ends = ([graph.labels[k] for k in side.tolist()] for side in (graph.rows, graph.cols))
+    return list(zip(*ends, weights, strict=True))
+
+
 def six_matrix(dtype: Any = np.float64) -> np.ndarray:
     """Its 6 × 6 matrix, zero on the diagonal."""
     infinity = math.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max

@@ -75,7 +75,7 @@ def process(*arguments: object, **options) -> subprocess.Popen:
 @pytest.fixture
 def six(tmp_path) -> Path:
     path = tmp_path / "six.named"
-    path.write_text("".join(f"{u} {v} {w}\n" for u, v, w in cases.SIX_EDGES) + "--END--\n")
+    path.write_text(cases.SIX_NAMED)
     return path
 
 

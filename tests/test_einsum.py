@@ -623,16 +623,8 @@ def test_an_order_is_numpys_own_or_refused():
     path, _ = np.einsum_path(text, *X)
     np.testing.assert_array_equal(einsum(text, *X, semiring="plus_times", order=path), np.full((2, 2), 3.0))
     orders = (
-        [],
-        [(0, 1)],
-        [(0, 1)] * 3,
-        [(0, 5), (0, 1)],
-        [(0, 3), (0, 1)],
-        [(0, 0), (0, 1)],
-        [()],
-        [(-1, 0), (0, 1)],
-        [("a", "b")],
-        7,
+        *([], [(0, 1)], [(0, 1)] * 3, [(0, 5), (0, 1)], [(0, 3), (0, 1)], [(0, 0), (0, 1)]),
+        *([()], [(-1, 0), (0, 1)], [("a", "b")], 7),
     )
     for order in (*orders, [(0, 1, 2), (0, 1)]):
         with pytest.raises(ShapeError, match=r"order=\[\(0, 1\), \(0, 1\)\] is one"):

@@ -436,18 +436,8 @@ def _damaged_edges(draw: Draw) -> None:
     else:
         source = draw.pick(
             (
-                7,
-                "no such file",
-                None,
-                {},
-                object(),
-                {1: 2},
-                np.float64(3),
-                b"bytes",
-                [[[]]],
-                [[1, 2], [3]],
-                iter([1, 2]),
-                np.ma.masked_array(np.eye(2)),
+                *(7, "no such file", None, {}, object(), {1: 2}, np.float64(3), b"bytes", [[[]]]),
+                *([[1, 2], [3]], iter([1, 2]), np.ma.masked_array(np.eye(2))),
             )
         )
     draw.note(source=source)
