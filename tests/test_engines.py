@@ -213,11 +213,6 @@ def test_threads_that_are_no_number_are_refused(threads):
         apsp.closure(np.eye(2), threads=threads, null_value=None)
 
 
-def test_an_unknown_engine_is_refused():
-    with pytest.raises(ValueError, match="auto, dense, elimination"):
-        shortest_paths([("a", "b", 1)], engine="magic")
-
-
 # Rows, reductions, nearest sources, tables, new weights
 
 
@@ -606,11 +601,6 @@ def test_labels_are_in_a_list_or_an_array():
         shortest_paths([("a", "b", 1)]).to_frame("ab")
     with pytest.raises(ShapeError, match=r"reaches: .* got \(2,\) and \(3,\)"):
         t.reaches([0, 1], [0, 1, 2])
-
-
-def test_a_list_of_neighbours_holds_vertices():
-    with pytest.raises(VertexError, match=r"must be hashable, got \[2\]"):
-        shortest_paths({1: [[2]]})
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -1423,10 +1423,6 @@ class TestLabelledMatrices:
             assert "blank cell" not in str(told.value) or entry == "1_0"
             path.write_text(path.read_text().replace(entry, f"{far + 2}"))
 
-    def test_decimal_commas_in_one_row_are_no_points_in_another(self):
-        with pytest.raises(FormatError, match=r"a number, got '1\.500'"):  # 1500, or 1.5
-            read(io.StringIO("0;2,5;inf\n1.500;0;3,25\ninf;inf;0\n"), format="matrix")
-
     @pytest.mark.parametrize("sign", [";", "\t"])
     def test_decimal_commas_of_the_first_row_separate_nothing(self, sign):
         A = np.array([[9.5, 1, 2.5, 3], [1, 0, 3, 4], [2.5, 3, 0, 5.25], [3, 4, 5.25, 0]])  # a frame of names, too

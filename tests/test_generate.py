@@ -147,11 +147,6 @@ def test_roads_lie_near_one_another_in_their_order():
     assert np.median(np.abs(roads.rows - roads.cols)) < 30
 
 
-def test_a_negative_number_of_crossings_is_refused():
-    with pytest.raises(ValueError, match="0 or more, got -1"):
-        road_like(-1, seed=0)
-
-
 def test_sizes_are_integers():
     for make in (
         lambda n: cycle(n),

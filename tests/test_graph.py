@@ -137,10 +137,6 @@ class TestMatrices:
         with pytest.raises(error, match=words):
             as_graph(source)
 
-    def test_an_undirected_matrix_is_refused(self):
-        with pytest.raises(ShapeError, match="both directions"):
-            as_graph(np.eye(2), directed=False)
-
 
 class TestEdges:
     @pytest.mark.parametrize("n", SIZES)
@@ -389,10 +385,6 @@ class TestExactness:
     def test_float32_rounds_as_asked(self):
         assert as_graph([(0, 1, 2**24 + 1)]).matrix("min_plus", "float32")[0, 1] == 2**24
 
-    def test_edges_into_a_semiring_of_floats(self):
-        with pytest.raises(DTypeError, match="9007199254740993"):
-            as_graph([(0, 1, 2**53 + 1)]).matrix("max_times")
-
     def test_lists_of_large_numbers(self):
         assert as_graph([[0, 2**64], [1, 0]]).dense.tolist() == [[0, 2**64], [1, 0]]
         assert as_graph([[0, 2**60], [INF, 0]]).dense.tolist() == [[0, 2**60], [INF, 0]]
@@ -416,10 +408,6 @@ class TestSparse:
         graph = as_graph(sp.coo_array(([True, False], ([0, 1], [1, 0])), shape=(2, 2)))
         assert graph.weights is None
         assert graph.edge_count == 1
-
-    def test_not_square(self):
-        with pytest.raises(ShapeError, match="square"):
-            as_graph(sp.coo_array((2, 3)))
 
 
 class TestNetworkX:
@@ -505,18 +493,6 @@ class TestLabels:
                 labels.position(label)
             assert isinstance(caught.value, KeyError)
             assert str(caught.value).startswith("Graph: a vertex must be one of the")
-
-    def test_unknown_among_many(self):
-        with pytest.raises(VertexError, match="got 8"):
-            Labels([1, 5, 3]).positions([5, 8])
-        with pytest.raises(VertexError, match="got 0"):
-            Labels([1, 5, 3]).positions([5, 0])
-        with pytest.raises(VertexError, match="without vertices"):
-            Labels([]).positions([0])
-
-    def test_close_names_are_offered(self):
-        with pytest.raises(VertexError, match="Did you mean 'Heathrow'"):
-            Labels(["Heathrow", "Gatwick"]).position("Heatrow")
 
     def test_a_column_is_to_be_a_list(self):
         column = pytest.importorskip("pandas").Series(["a", "b"], name="from")

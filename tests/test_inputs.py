@@ -194,11 +194,6 @@ class TestTables:
             == 0
         )
 
-    def test_one_column_of_a_table_is_none(self):
-        polars = pytest.importorskip("polars")
-        with pytest.raises((DTypeError, ShapeError)):
-            as_graph(polars.Series([1, 2, 3]))
-
 
 def in_networkx(kind=nx.DiGraph, **attributes):
     G = kind(**attributes)
@@ -1260,11 +1255,6 @@ def test_what_is_no_matrix_is_refused_in_our_words(name):
         MATRICES[name]([[1.0, 2.0], [3.0]])
     with pytest.raises(ShapeError, match=r"must be square|not square|got shape \(\)|got \['\(\)'\]"):
         MATRICES[name](np.array(0.0))
-
-
-def test_a_memoryview_has_no_tasks():
-    with pytest.raises(DTypeError, match="durations must be a mapping"):
-        apsp.critical_path(memoryview(np.eye(2)))
 
 
 class Labelled:

@@ -435,11 +435,6 @@ def test_windows_of_edges_are_those_of_the_matrix():
         np.testing.assert_array_equal(source.window(rows, columns), A[rows, columns])
 
 
-def test_truth_values_are_told_the_way():
-    with pytest.raises(DTypeError, match="transitive_closure"):
-        closure(np.eye(3, dtype=bool), "boolean", memory="1GiB")
-
-
 def test_a_result_within_limits_answers_from_its_store(tmp_path, monkeypatch):
     monkeypatch.setattr(tiles, "TILE", 64)
     graph, whole = road_like(200, seed=3), shortest_paths(road_like(200, seed=3))

@@ -130,11 +130,6 @@ def test_weights_outside_the_semiring_are_refused(name, wrong):
         Searches(scipy.sparse.csr_array((weights, (tails, heads)), shape=(3, 3)), name)
 
 
-def test_a_mask_of_weights_is_not_left_out():
-    with pytest.raises(DTypeError, match="Searches: a plain array is required, got a masked one"):
-        Searches(([0, 1], [1, 2]), n=3, weights=np.ma.masked_array([1.0, 2.0], [0, 1]))
-
-
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rows_come_in_the_order_wanted(threads):
     """Sources that are searched from together are chosen by where they are; what comes back is not."""
