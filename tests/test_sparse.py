@@ -999,32 +999,27 @@ def test_graphs_that_people_have(path):
 
 def test_errors_name_what_is_wrong():
     A = sp.coo_array(([1.0], ([0], [1])), shape=(2, 2))
-    with pytest.raises(ShapeError, match="square"):
-        eliminate(sp.coo_array((2, 3)))
-    with pytest.raises(DTypeError, match="SciPy sparse"):
-        eliminate(np.eye(3))
-    with pytest.raises(ShapeError, match="one weight an arc"):
-        eliminate(A, weights=[1, 2])
-    with pytest.raises(ShapeError, match="no weights"):
-        eliminate(analyse(A))
-    with pytest.raises(ShapeError, match="Pass n"):
-        analyse(([0], [1]))
-    with pytest.raises(ShapeError, match="one length"):
-        analyse(([0, 1], [1]), 2)
-    with pytest.raises(ShapeError, match=r"fewer than 2³⁰ stored entries"):
-        analyse((np.broadcast_to(0, 2**30), np.broadcast_to(1, 2**30)), 2)
-    with pytest.raises(VertexError, match=r"0 … 1, got 2"):
-        analyse(([0], [2]), 2)
-    with pytest.raises(VertexError, match="got -1"):
-        analyse(([0], [-1]), 2)
-    with pytest.raises(VertexError, match="integers"):
-        analyse(([0.5], [1]), 2)
-    with pytest.raises(AlgebraError, match="order must be one of"):
-        eliminate(A, order="best")
-    with pytest.raises(ShapeError, match="permutation"):
-        eliminate(A, order=[0, 0])
-    with pytest.raises(ShapeError, match="permutation"):
-        eliminate(A, order=[0.0, 1.0])
+    for error, words, call in (
+        (ShapeError, "square", lambda: eliminate(sp.coo_array((2, 3)))),
+        (DTypeError, "SciPy sparse", lambda: eliminate(np.eye(3))),
+        (ShapeError, "one weight an arc", lambda: eliminate(A, weights=[1, 2])),
+        (ShapeError, "no weights", lambda: eliminate(analyse(A))),
+        (ShapeError, "Pass n", lambda: analyse(([0], [1]))),
+        (ShapeError, "one length", lambda: analyse(([0, 1], [1]), 2)),
+        (
+            ShapeError,
+            r"fewer than 2³⁰ stored entries",
+            lambda: analyse((np.broadcast_to(0, 2**30), np.broadcast_to(1, 2**30)), 2),
+        ),
+        (VertexError, r"0 … 1, got 2", lambda: analyse(([0], [2]), 2)),
+        (VertexError, "got -1", lambda: analyse(([0], [-1]), 2)),
+        (VertexError, "integers", lambda: analyse(([0.5], [1]), 2)),
+        (AlgebraError, "order must be one of", lambda: eliminate(A, order="best")),
+        (ShapeError, "permutation", lambda: eliminate(A, order=[0, 0])),
+        (ShapeError, "permutation", lambda: eliminate(A, order=[0.0, 1.0])),
+    ):
+        with pytest.raises(error, match=words):
+            call()
     for threads in (0, "2", np.nan):
         with pytest.raises(DeviceError, match="analyse: threads must be a positive integer"):
             analyse(([0], [1]), 2, threads=threads)
@@ -1035,28 +1030,21 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(DTypeError):
         eliminate(sp.coo_array(([1.5], ([0], [1])), shape=(2, 2)), dtype="int32")
     E = eliminate(A)
-    with pytest.raises(VertexError, match="row: a vertex must lie in 0 … 1, got 2"):
-        E.row(2)
-    with pytest.raises(VertexError, match="got -1"):
-        E.entry(0, -1)
-    with pytest.raises(VertexError, match="integer"):
-        E.column("a")
-    with pytest.raises(VertexError, match="got 5"):
-        E.entries([0], [5])
-    with pytest.raises(ShapeError, match=r"entries: .* got \(2,\) and \(3,\)"):
-        E.entries([0, 1], [0, 1, 1])
-    with pytest.raises(VertexError, match="got 9"):
-        list(E.rows([9]))
-    with pytest.raises(ShapeError, match="block"):
-        E.rows(block=0)
-    with pytest.raises(ShapeError, match="x must have shape"):
-        E.matvec([1.0])
-    with pytest.raises(ShapeError, match="out must have shape"):
-        E.to_dense(np.empty((1, 2)))
-    with pytest.raises(DTypeError, match="out must have dtype float64"):
-        E.to_dense(np.empty((2, 2), np.float32))
-    with pytest.raises(ValueError, match="to_dense: out must be writeable"):
-        E.to_dense(np.broadcast_to(0.0, (2, 2)))
+    for error, words, call in (
+        (VertexError, "row: a vertex must lie in 0 … 1, got 2", lambda: E.row(2)),
+        (VertexError, "got -1", lambda: E.entry(0, -1)),
+        (VertexError, "integer", lambda: E.column("a")),
+        (VertexError, "got 5", lambda: E.entries([0], [5])),
+        (ShapeError, r"entries: .* got \(2,\) and \(3,\)", lambda: E.entries([0, 1], [0, 1, 1])),
+        (VertexError, "got 9", lambda: list(E.rows([9]))),
+        (ShapeError, "block", lambda: E.rows(block=0)),
+        (ShapeError, "x must have shape", lambda: E.matvec([1.0])),
+        (ShapeError, "out must have shape", lambda: E.to_dense(np.empty((1, 2)))),
+        (DTypeError, "out must have dtype float64", lambda: E.to_dense(np.empty((2, 2), np.float32))),
+        (ValueError, "to_dense: out must be writeable", lambda: E.to_dense(np.broadcast_to(0.0, (2, 2)))),
+    ):
+        with pytest.raises(error, match=words):
+            call()
 
 
 def test_metis_is_asked_for_by_name():
