@@ -72,16 +72,16 @@ CASES: dict[str, dict[str, Any]] = {
     "elimination of a grid": {**ASKED, "grid": (150, 200), "engine": "elimination", "n": 30000, "warm": 5000},
     "hops, paths=4": {"call": "hops", "dtype": "int16", "n": 600, "count": 8, "paths": 4},
     "elimination, paths=True of some sources": {
-        **ASKED, "n": 2500, "degree": 2, "engine": "elimination", "sources": 0.3, "paths": True,
+        **ASKED, "n": 1800, "degree": 2, "engine": "elimination", "sources": 0.3, "paths": True,
     },
-    "elimination, distances": {**ASKED, "n": 2500, "degree": 1.5, "engine": "elimination", "table": True},
-    "elimination, hops": {**ASKED, "n": 2500, "degree": 1.5, "engine": "elimination", "hops": True},
-    "ranks": {**RANKS, "call": "closure", "n": 1600},
+    "elimination, distances": {**ASKED, "n": 1800, "degree": 1.5, "engine": "elimination", "table": True},
+    "elimination, hops": {**ASKED, "n": 1800, "degree": 1.5, "engine": "elimination", "hops": True},
+    "ranks": {**RANKS, "call": "closure", "n": 1200},
     "ranks, converted, a negative edge": {
-        **RANKS, "call": "closure", "given": "int32", "n": 1600, "negative": True, "block": 64,
+        **RANKS, "call": "closure", "given": "int32", "n": 1200, "negative": True, "block": 64,
     },
     "ranks of packed bits": {**RANKS, "call": "closure", "semiring": "boolean", "dtype": "bool", "n": 5000},
-    "ranks, a sparse graph's table": {**RANKS, "call": "closure", "n": 1600, "degree": 8},
+    "ranks, a sparse graph's table": {**RANKS, "call": "closure", "n": 1200, "degree": 8},
     "ranks, paths=True of a matrix": {**RANKS, "n": 600, "longest": 2, "paths": True},
     "ranks, an elimination and some sources": {
         **RANKS, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3,
@@ -99,7 +99,7 @@ CASES: dict[str, dict[str, Any]] = {
     "a store larger than memory, paths=True": {
         "call": "stored", "dtype": "float64", "n": 1280, "memory": 6_000_000, "paths": True,
     },
-    "closure of a graph": {"call": "closure", "dtype": "float64", "n": 2500, "degree": 1.5},
+    "closure of a graph": {"call": "closure", "dtype": "float64", "n": 1800, "degree": 1.5},
     "csgraph, predecessors of some rows": {
         "call": "csgraph", "dtype": "float64", "n": 3000, "degree": 8, "sources": 0.2,
     },
