@@ -230,6 +230,44 @@ def check_distances(A: Any, D: Any, rows: Iterable[int] = (0, -1)) -> None:
         np.testing.assert_array_equal(_host(d), expected)
 
 
+def infinity(dtype: Any) -> Any:
+    """As a length, the greatest integer stands for it."""
+    return np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
+
+
+def lengths(n: int, arcs: Iterable[Any], weights: Any) -> np.ndarray:
+    """The matrix of arcs, (tails, heads): of parallel ones the shortest, ∞ where there is none."""
+    A = np.full((n, n), np.inf)
+    np.minimum.at(A, tuple(arcs), weights)
+    return A
+
+
+def distances(A: np.ndarray, rows: Any = None, dtype: Any = None) -> np.ndarray:
+    """SciPy's distances from these rows, or all, in the dtype of A or another: infinity is no arc, and 0 is one."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import shortest_path
+
+    arcs, dtype = np.nonzero(infinity(A.dtype) != A), np.dtype(dtype or A.dtype)
+    weights = A[arcs].astype(np.float64)
+    method = "J" if (weights < 0).any() else "D"
+    D = shortest_path(csr_array((weights, arcs), shape=A.shape), method=method, indices=rows) if len(A) else A
+    return in_dtype(D, dtype)
+
+
+def floyd_warshall(A: np.ndarray) -> np.ndarray:
+    """Distances by a loop over the vertices, in NumPy's float64."""
+    D = np.where(infinity(A.dtype) == A, np.inf, A).astype(np.float64)
+    np.fill_diagonal(D, np.minimum(D.diagonal(), 0))
+    for k in range(len(D)):
+        D = np.minimum(D, D[:, k, None] + D[k])
+    return D
+
+
+def in_dtype(D: np.ndarray, dtype: Any) -> np.ndarray:
+    """Distances in another dtype, which has its own infinity."""
+    return np.where(np.isinf(D), infinity(dtype), np.where(np.isinf(D), 0, D).astype(dtype))
+
+
 def _host(X: Any) -> np.ndarray:
     return X if isinstance(X, np.ndarray) else X.get()
 
@@ -291,6 +329,17 @@ SIX_LABELS = "ABCDEF"
 SIX_EDGES = tuple(
     (text[0], text[1], int(text[2:])) for text in "AB4 AD5 AE5 BC7 BD3 CF4 DA7 DC3 DE4 DF3 EA2 ED6 FD2 FE1".split()
 )
+
+
+#: In a file of the format "named".
+SIX_NAMED = "".join(f"{u} {v} {w}\n" for u, v, w in SIX_EDGES) + "--END--\n"
+
+
+def listed(graph: Any) -> list[tuple[Any, Any, Any]]:
+    """(label, label, weight) of each edge of a graph, in the order of its list; 1 where it has no weights."""
+    weights = [1] * len(graph.rows) if graph.weights is None else graph.weights.tolist()
+    ends = ([graph.labels[k] for k in side.tolist()] for side in (graph.rows, graph.cols))
+    return list(zip(*ends, weights, strict=True))
 
 
 def six_matrix(dtype: Any = np.float64) -> np.ndarray:

@@ -178,14 +178,8 @@ def built(source, folder):
     """The library of a translation unit; once for all tests that share the folder."""
     common = runtime(folder)
     command = [
-        "-shared",
-        "-Wl,-Bsymbolic",
-        f"-I{common}",
-        f"-I{HEADER.parent}",
-        common / "emulated.o",
-        "-x",
-        "c++",
-        "-",
+        *("-shared", "-Wl,-Bsymbolic", f"-I{common}", f"-I{HEADER.parent}"),
+        *(common / "emulated.o", "-x", "c++", "-"),
     ]
     return compiled(folder / f"{digest(common.name, source)}.so", command, source)
 

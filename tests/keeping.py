@@ -9,6 +9,7 @@ own.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,9 +18,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cases
 import numba
 import numpy as np
 
@@ -30,6 +30,9 @@ from semiring.kernels import emulated
 from semiring.kernels.cpu import kinds
 from semiring.kernels.cpu.compile import folders
 from semiring.kernels.cuda import cache as cubins
+
+if TYPE_CHECKING:
+    import cases
 
 
 def told(thing: Any) -> str:
@@ -85,7 +88,7 @@ def version(compiler: str) -> str:
 
 def answers(oracle: Callable[..., np.ndarray], folder: Path) -> Callable[..., np.ndarray]:
     """An oracle of `cases` whose answers on more than a few entries are found again: by all that they are made of."""
-    text = Path(cases.__file__).read_text(encoding="utf-8")
+    text = Path(__file__).with_name("cases.py").read_text(encoding="utf-8")
 
     def asked(case: cases.Case, *given: np.ndarray | None) -> np.ndarray:
         seen = [None if X is None else (X.shape, X.dtype.str, sha256(X.tobytes()).hexdigest()) for X in given]
@@ -123,11 +126,11 @@ class Compilers:
         return SimpleNamespace(returncode=0, stdout="", stderr="")
 
     def key(self, command: list[Any], text: str | None) -> str | None:
-        """A name of what is made of a text that includes nothing, or of object files; None of anything else."""
+        """A name of what is made of object files, or of a text of no headers but the compiler's; else None."""
         objects = [part for part in command[1:-2] if isinstance(part, Path) and part.suffix == ".o"]
         if objects:
             said = [part.read_bytes().hex() for part in objects]
-        elif text is not None and "#include" not in text:
+        elif text is not None and not re.search(r"#\s*include\s*[^<\s]", text):
             folder = next((str(part)[2:] for part in command[::-1] if str(part)[:2] == "-I"), "")
             said = [part.replace(folder, "") for part in (text, *map(str, command[:-1]))]
             said += [path.read_text(encoding="utf-8") for path in sorted(emulated.FOLDER.glob("*.h"))]
@@ -138,8 +141,10 @@ class Compilers:
 
 def keep(folder: Path | None) -> None:
     """From here on, in this process; answers of oracles in a folder."""
+    emulated.subprocess, records.require_compilable = Compilers(), require_compilable
+    import cases  # which declares semirings: their checks are found on disk from here on
+
     if folder:
         cases.closure, cases.product = (answers(oracle, folder) for oracle in (cases.closure, cases.product))
-    emulated.subprocess, records.require_compilable = Compilers(), require_compilable
     kinds._keys, own = ByContent(kinds._keys), kinds.shipped
     kinds.shipped = lambda s: own(s) or kinds._keys.get(s, "").partition("#")[2] == digest(s) != ""

@@ -130,11 +130,6 @@ def test_reliability_is_of_probabilities():
     assert "Over" not in str(caught.value)
 
 
-def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(AlgebraError, match=r"min_plus .*tropical.*got 'tropicana'"):
-        get("tropicana")
-
-
 @pytest.mark.parametrize(
     ("value", "dtype", "expected"),
     [

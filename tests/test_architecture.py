@@ -6,7 +6,6 @@ import ast
 import importlib
 import inspect
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -17,6 +16,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from processes import python
 
 import apsp
 import semiring
@@ -232,27 +232,39 @@ def test_a_schedule_is_written_against_the_verbs_alone(name):
     assert imports(ROOT / "apsp" / "road" / "schedules" / f"{name}.py") <= allowed
 
 
-@pytest.mark.parametrize("package", ["apsp", "semiring"])
-def test_importing_a_package_loads_nothing_heavy(package):
-    code = f"import sys, {package}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not set(loaded) & set(HEAVY)
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import apsp, semiring, semiring.dense.bits, semiring.sparse, apsp.io.graph, apsp.generate", HEAVY),
+        ("from apsp import cli", (*HEAVY[:-1], "numpy")),
+        (
+            "import numpy, apsp\n"
+            "for source in ([(0, 1, 2)], numpy.eye(2), {0: {1: 2}}, [[0, 1], [1, 0]]): apsp.as_graph(source)",
+            (*HEAVY, "narwhals", "pandas", "torch", "igraph"),
+        ),
+        (
+            "import numpy, apsp, semiring\napsp.closure(numpy.ones((2, 2)))\n"
+            "semiring.einsum('ij,jk', numpy.eye(2), numpy.eye(2))",
+            ("torch", "jax", "opt_einsum"),
+        ),
+    ],
+    ids=["packages", "command", "graphs", "arrays"],
+)
+def test_nothing_is_loaded_that_is_not_needed(code, heavy):
+    loaded = python(f"{code}\nimport sys; print(*{{m.partition('.')[0] for m in sys.modules}})").split()
+    assert not set(loaded) & {*heavy}
 
 
 def test_a_first_call_on_a_gpu_loads_nothing_heavy():
     """Half a second of numba would be most of it; what else it needs, it loads when it meets it."""
     code = """
-import sys
-sys.path[:0] = [sys.argv[1]]
-import numpy as np, fake_cupy, apsp
+import sys, numpy as np, fake_cupy, apsp
 with fake_cupy.installed():
     A = sys.modules["cupy"].asarray(np.ones((100, 100), np.float32))
     apsp.closure(A), apsp.shortest_paths
     print(*sorted({m.split(".")[0] for m in sys.modules if "cupy" not in m}))
 """
-    run = [sys.executable, "-c", code, str(ROOT / "tests")]
-    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
-    assert not set(loaded) & set(HEAVY)
+    assert not {*python(code).split()} & {*HEAVY}
 
 
 #: Every public module and all that it offers: a name comes, goes or changes here first.

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import subprocess
-import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
@@ -14,6 +10,7 @@ import cases
 import numpy as np
 import pytest
 from damage import check_damaged
+from processes import python
 from scipy import sparse
 
 from semiring import BitMatrix, DTypeError, FormatError, MemoryNeeded, ShapeError, get
@@ -504,46 +501,38 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_errors_say_what_came_and_the_way_out():
     A = BitMatrix.zeros((3, 70))
-    with pytest.raises(DTypeError, match=r"native uint64, got ndarray of int64"):
-        BitMatrix(np.zeros((3, 2), np.int64), (3, 70))
-    with pytest.raises(ShapeError, match=r"3 × 70 matrix has words \(3, 2\), got \(3, 1\)"):
-        BitMatrix(np.zeros((3, 1), np.uint64), (3, 70))
-    with pytest.raises(ShapeError, match="contiguous"):
-        BitMatrix(np.zeros((3, 4), np.uint64)[:, ::2], (3, 70))
-    with pytest.raises(ShapeError, match="from column 70 on must be zero"):
-        BitMatrix(~np.zeros((3, 2), np.uint64), (3, 70))
-    with pytest.raises(DTypeError, match="got a masked one"):
-        BitMatrix.from_bool(np.ma.array([[True]], mask=[[True]]))
-    with pytest.raises(DTypeError, match=r"must be bool, got float64.*A != 0"):
-        BitMatrix.from_bool(np.zeros((2, 2)))
-    with pytest.raises(ShapeError, match="two axes"):
-        BitMatrix.from_bool(np.zeros(2, bool))
-    with pytest.raises(ShapeError, match=r"inner sizes, got A \(3, 70\) and B \(3, 70\)"):
-        A @ A
-    with pytest.raises(ShapeError, match="equal shapes"):
-        A | A.T
-    with pytest.raises(DTypeError, match=r"Use BitMatrix.from_bool"):
-        A & np.zeros((3, 70), bool)
-    with pytest.raises(IndexError, match=r"row must lie in 0 … 2, got 3"):
-        A[3, 0]
-    with pytest.raises(IndexError, match=r"column must lie in 0 … 69, got -71"):
-        A[[0, 1], [5, -71]]
-    with pytest.raises(IndexError, match=r"column must lie in 0 … 69, got 70"):
-        BitMatrix.from_edges([0, 1], [3, 70], (3, 70))
-    with pytest.raises(IndexError, match="got -1"):
-        BitMatrix.from_edges([0, -1], [3, 7], (3, 70))
-    with pytest.raises(DTypeError, match="must be integers, got float64"):
-        BitMatrix.from_edges([0.5], [1.0], (3, 70))
-    with pytest.raises(ShapeError, match="one length, got 2 and 1"):
-        BitMatrix.from_edges([0, 1], [1], (3, 70))
-    with pytest.raises(ShapeError, match="out must have shape"):
-        A.to_bool(np.zeros((70, 3), bool))
-    with pytest.raises(DTypeError, match="plain array to write to, got list"):
-        A.to_bool([[True]])
-    with pytest.raises(DTypeError, match=r"sparse matrix is required, got ndarray of bool.*BitMatrix\.from_bool"):
-        BitMatrix.from_sparse(np.eye(2, dtype=bool))
-    with pytest.raises(ShapeError, match="must not be negative"):
-        BitMatrix.zeros((-1, 3))
+    for error, words, call in (
+        (DTypeError, r"native uint64, got ndarray of int64", lambda: BitMatrix(np.zeros((3, 2), np.int64), (3, 70))),
+        (
+            ShapeError,
+            r"3 × 70 matrix has words \(3, 2\), got \(3, 1\)",
+            lambda: BitMatrix(np.zeros((3, 1), np.uint64), (3, 70)),
+        ),
+        (ShapeError, "contiguous", lambda: BitMatrix(np.zeros((3, 4), np.uint64)[:, ::2], (3, 70))),
+        (ShapeError, "from column 70 on must be zero", lambda: BitMatrix(~np.zeros((3, 2), np.uint64), (3, 70))),
+        (DTypeError, "got a masked one", lambda: BitMatrix.from_bool(np.ma.array([[True]], mask=[[True]]))),
+        (DTypeError, r"must be bool, got float64.*A != 0", lambda: BitMatrix.from_bool(np.zeros((2, 2)))),
+        (ShapeError, "two axes", lambda: BitMatrix.from_bool(np.zeros(2, bool))),
+        (ShapeError, r"inner sizes, got A \(3, 70\) and B \(3, 70\)", lambda: A @ A),
+        (ShapeError, "equal shapes", lambda: A | A.T),
+        (DTypeError, r"Use BitMatrix.from_bool", lambda: A & np.zeros((3, 70), bool)),
+        (IndexError, r"row must lie in 0 … 2, got 3", lambda: A[3, 0]),
+        (IndexError, r"column must lie in 0 … 69, got -71", lambda: A[[0, 1], [5, -71]]),
+        (IndexError, r"column must lie in 0 … 69, got 70", lambda: BitMatrix.from_edges([0, 1], [3, 70], (3, 70))),
+        (IndexError, "got -1", lambda: BitMatrix.from_edges([0, -1], [3, 7], (3, 70))),
+        (DTypeError, "must be integers, got float64", lambda: BitMatrix.from_edges([0.5], [1.0], (3, 70))),
+        (ShapeError, "one length, got 2 and 1", lambda: BitMatrix.from_edges([0, 1], [1], (3, 70))),
+        (ShapeError, "out must have shape", lambda: A.to_bool(np.zeros((70, 3), bool))),
+        (DTypeError, "plain array to write to, got list", lambda: A.to_bool([[True]])),
+        (
+            DTypeError,
+            r"sparse matrix is required, got ndarray of bool.*BitMatrix\.from_bool",
+            lambda: BitMatrix.from_sparse(np.eye(2, dtype=bool)),
+        ),
+        (ShapeError, "must not be negative", lambda: BitMatrix.zeros((-1, 3))),
+    ):
+        with pytest.raises(error, match=words):
+            call()
     for half in (lambda: BitMatrix.zeros((2.5, 3)), lambda: BitMatrix.eye(2.5)):
         with pytest.raises(ShapeError, match=r"must be \(rows, columns\), got \(2\.5"):
             half()
@@ -555,25 +544,20 @@ def test_errors_say_what_came_and_the_way_out():
         hash(A)
 
 
-def test_the_module_is_light():
-    code = "import sys, semiring.dense.bits; print(sorted({'numba', 'scipy', 'cupy', 'networkx'} & set(sys.modules)))"
-    assert _python(code) == "[]"
-
-
 FORCED = """
-    import numpy as np
-    from semiring import BitMatrix, get
-    from semiring.kernels.backend import bind
-    from semiring.kernels.cpu.bits.vectors import INSTRUCTION
-    rng = np.random.default_rng(0)
-    A, B = rng.random((300, 530)) < 0.02, rng.random((530, 150)) < 0.02
-    P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)
-    assert ((P @ Q).to_bool() == (A.astype(int) @ B > 0)).all()
-    assert (P.T.to_bool() == A.T).all() and (P.counts(0) == A.sum(0)).all()
-    D = BitMatrix.from_bool(np.eye(200, k=1, dtype=bool))
-    bind(get("boolean"), bool).closure(D)
-    assert (D.to_bool() == np.triu(np.ones((200, 200), bool))).all()
-    print(INSTRUCTION)
+import numpy as np
+from semiring import BitMatrix, get
+from semiring.kernels.backend import bind
+from semiring.kernels.cpu.bits.vectors import INSTRUCTION
+rng = np.random.default_rng(0)
+A, B = rng.random((300, 530)) < 0.02, rng.random((530, 150)) < 0.02
+P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)
+assert ((P @ Q).to_bool() == (A.astype(int) @ B > 0)).all()
+assert (P.T.to_bool() == A.T).all() and (P.counts(0) == A.sum(0)).all()
+D = BitMatrix.from_bool(np.eye(200, k=1, dtype=bool))
+bind(get("boolean"), bool).closure(D)
+assert (D.to_bool() == np.triu(np.ones((200, 200), bool))).all()
+print(INSTRUCTION)
 """
 
 
@@ -595,19 +579,4 @@ def test_machines_with_less_compute_the_same(cpu, features, instruction, request
     kept = getattr(request.config, "cache", None)  # compiled for 5 to 9 s; for the next run too
     folder = Path(kept.mkdir("older")) / cpu if kept else tmp_path
     environment = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(folder)}
-    assert _python(textwrap.dedent(FORCED), environment) == instruction
-
-
-def _python(code: str, environment: dict[str, str] | None = None) -> str:
-    """What a new process prints."""
-    root = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path, **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    assert python(FORCED, env=environment) == f"{instruction}\n"

@@ -75,7 +75,7 @@ def process(*arguments: object, **options) -> subprocess.Popen:
 @pytest.fixture
 def six(tmp_path) -> Path:
     path = tmp_path / "six.named"
-    path.write_text("".join(f"{u} {v} {w}\n" for u, v, w in cases.SIX_EDGES) + "--END--\n")
+    path.write_text(cases.SIX_NAMED)
     return path
 
 
@@ -1225,7 +1225,7 @@ def test_a_library_leaves_signals_alone_and_the_command_puts_them_back(six):
     ("redirected", "arguments", "code", "reason"),
     [
         (">&-", ["solve", "SIX"], 2, "Bad file descriptor"),
-        (">&- 2>&-", ["solve", "SIX"], 2, ""),
+        (">&- 2>&-", ["--version"], 2, ""),
         ("2>&-", ["solve", "MISSING"], 2, ""),
         ("<&- >&- 2>&-", ["-q", "convert", "SIX", "OUT"], 0, ""),  # has nothing to say
         (">/dev/full", ["--help"], 2, "No space left on device"),
@@ -1275,19 +1275,6 @@ def test_a_plan_is_made_of_numbers_of_vertices_that_can_be():
     assert "number of vertices" in bad(2, "plan", 10**200)
     assert plan(0).n == 0
     assert "closure of 100000 vertices" in good("plan", 100_000)
-
-
-@pytest.mark.busy
-def test_a_process_of_its_own(six):
-    child = process("-q", "solve", six, "--from", "A", "--to", "C")
-    assert child.communicate(timeout=PATIENCE) == ("distance 8\npath A -> D -> C\n", "")
-    assert child.returncode == 0
-
-
-def test_help_imports_nothing_heavy():
-    code = "import sys; from apsp import cli; print(*{m.split('.')[0] for m in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert not set(loaded.split()) & {"numpy", "numba", "scipy", "cupy", "networkx", "matplotlib", "rich"}
 
 
 # warm
@@ -1349,7 +1336,7 @@ def test_turns(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "npy", "npz", "txt"])
-def test_an_output_of_any_name(tmp_path, kind):
+def test_an_output_of_any_name(tmp_path, kind, capfdbinary):
     graph = tmp_path / "g.csv"
     graph.write_text("from,to,weight\nA,B,4\nB,C,7\nC,A,1\nC,D,2\n")
     good("-q", "solve", graph, "--output", tmp_path / f"d.{kind}")
@@ -1367,14 +1354,16 @@ def test_an_output_of_any_name(tmp_path, kind):
     good("-q", "solve", graph, "--output", tmp_path / "linked", "--output-format", kind)
     assert (tmp_path / "linked").is_symlink()  # and no device is replaced either
     assert (tmp_path / "table").stat().st_size == (tmp_path / "table.dat").stat().st_size
-    if kind in ("csv", "npz"):
-        command = [sys.executable, "-m", "apsp", "solve", str(graph), "--output", "-", "--output-format", kind]
-        done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True)
-        if kind == "npz":
-            assert np.load(io.BytesIO(done.stdout))["distances"].shape == (4, 4)
-        else:
-            assert done.stdout == (tmp_path / "d.csv").read_bytes()
-        assert b"n=4" in done.stderr
+    words = ["solve", str(graph), "--output", "-", "--output-format", kind]
+    if kind == "csv":
+        done = apsp(*words)
+        assert (done.exit_code, capfdbinary.readouterr().out) == (0, (tmp_path / "d.csv").read_bytes())
+        assert "n=4" in done.stderr
+    if kind == "npz":
+        command, env = [sys.executable, "-m", "apsp", *words], {**os.environ, "PYTHONPATH": str(ROOT)}
+        run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True)
+        assert np.load(io.BytesIO(run.stdout))["distances"].shape == (4, 4)
+        assert b"n=4" in run.stderr
         assert not (tmp_path / "-").exists()
     assert "Give both" in apsp("solve", graph, "--output-format", kind).stderr
     if kind == "csv":

@@ -23,8 +23,7 @@ ALL = [*cases.CASES, *cases.USER_CASES]
 
 
 @pytest.mark.parametrize(
-    ("schedule", "case"),
-    [*(pytest.param("auto", c, id=f"auto-{c}") for c in ALL), *cases.few_by_schedule(ALL)],
+    ("schedule", "case"), [*(pytest.param("auto", c, id=f"auto-{c}") for c in ALL), *cases.few_by_schedule(ALL)]
 )
 def test_every_schedule_semiring_and_dtype_agrees_with_the_oracle(schedule, case):
     for n in cases.SMALL:

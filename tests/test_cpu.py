@@ -486,15 +486,6 @@ def test_batches_of_small_matrices(name, nonnegative):
 
 def test_threads_are_as_many_as_work_is_worth():
     """Two from `alone` on, twice as many for four times the work, and never more than there are."""
-    assert [_worth(8, work, 100) for work in (0, 99, 100, 224, 225, 400, 1600, 10**9)] == [
-        1,
-        1,
-        2,
-        2,
-        3,
-        4,
-        8,
-        8,
-    ]
+    assert [_worth(8, work, 100) for work in (0, 99, 100, 224, 225, 400, 1600, 10**9)] == [1, 1, 2, 2, 3, 4, 8, 8]
     assert _worth(1, 10**9, 100) == 1
     assert _worth(8, 1, 0) == 8

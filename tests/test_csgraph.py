@@ -125,22 +125,22 @@ INPUTS = {
 }
 
 
-@pytest.mark.parametrize("method", ["auto", "FW", "D", "BF", "J"])
 @pytest.mark.parametrize("name", INPUTS)
-def test_what_is_an_edge(name, method):
+def test_what_is_an_edge(name):
     given, edges = INPUTS[name]
     n = np.shape(given)[0] if not sparse.issparse(given) else given.shape[0]
-    D = csgraph.shortest_path(given, method)
-    assert type(D) is np.ndarray
-    assert D.dtype == np.float64
-    np.testing.assert_array_equal(D, slow(edges, n))
-    if n and method == "D":
-        np.testing.assert_array_equal(csgraph.dijkstra(given, indices=[0], min_only=True), slow(edges, n)[0])
     both = edges | {(j, i): min(w, edges.get((j, i), inf)) for (i, j), w in edges.items()}
-    np.testing.assert_array_equal(csgraph.shortest_path(given, method, directed=False), slow(both, n))
-    if name not in ("masked inf", "stored inf"):
-        ones = dict.fromkeys(edges, 1.0)
-        np.testing.assert_array_equal(csgraph.shortest_path(given, method, unweighted=True), slow(ones, n))
+    one_way, two_ways, hops = (slow(arcs, n) for arcs in (edges, both, dict.fromkeys(edges, 1.0)))
+    for method in ("auto", "FW", "D", "BF", "J"):
+        D = csgraph.shortest_path(given, method)
+        assert type(D) is np.ndarray
+        assert D.dtype == np.float64
+        np.testing.assert_array_equal(D, one_way)
+        np.testing.assert_array_equal(csgraph.shortest_path(given, method, directed=False), two_ways)
+        if name not in ("masked inf", "stored inf"):
+            np.testing.assert_array_equal(csgraph.shortest_path(given, method, unweighted=True), hops)
+    if n:
+        np.testing.assert_array_equal(csgraph.dijkstra(given, indices=[0], min_only=True), one_way[0])
 
 
 SEARCHES = ("dijkstra", "bellman_ford", "johnson")

@@ -119,8 +119,7 @@ FEW = [one for one in DISTINCT if str(one[0]) in cases.FEW]
 
 
 @pytest.mark.parametrize(
-    ("case", "nonnegative", "arch"),
-    [*every("sm_90", FEW), *(one for arch in OTHERS for one in every(arch, CHOSEN))],
+    ("case", "nonnegative", "arch"), [*every("sm_90", FEW), *(one for arch in OTHERS for one in every(arch, CHOSEN))]
 )
 def test_pivot_blocks_compile(case, nonnegative, arch):
     """Those of single matrices. For many matrices a thread has more to do, and one kernel takes up to 23 seconds."""
@@ -338,10 +337,7 @@ def test_rows_that_begin_anywhere_are_copied_in_even_strips(columns, h200, monke
     )
     ld = 30_001
     ops.product(
-        matrix.Matrix(0, ld, 7, columns),
-        matrix.Matrix(0, ld, 7, 5),
-        matrix.Matrix(0, ld, 5, columns),
-        accumulate=True,
+        matrix.Matrix(0, ld, 7, columns), matrix.Matrix(0, ld, 7, 5), matrix.Matrix(0, ld, 5, columns), accumulate=True
     )
     assert copied == written
     starts, widths = zip(*copied, strict=True)

@@ -233,10 +233,7 @@ def test_parts_come_of_functions_graphs_and_files(tmp_path):
         ),
         DistributedMatrix.from_graph(as_graph(A), world=ranks, block=16),
         DistributedMatrix.from_graph(
-            Graph.from_arrays(*np.nonzero(A < 32767), A[A < 32767], n=70),
-            world=ranks,
-            dtype="int16",
-            block=16,
+            Graph.from_arrays(*np.nonzero(A < 32767), A[A < 32767], n=70), world=ranks, dtype="int16", block=16
         ),
     )
     np.testing.assert_array_equal(made[0][-20:, 3:9], A[-20:, 3:9])

@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import cases
 import numpy as np
 import pytest
 from processes import PATIENCE, ROOT, finish, start, wait_for
@@ -66,12 +67,9 @@ def naive(*edits: tuple[str, str], above: str = "", body: str = "", host: str = 
 @pytest.mark.parametrize("path", sorted(KERNELS.glob("*.cu")), ids=lambda path: path.stem)
 def test_every_kernel_to_begin_with_is_right(path):
     A = weights(37)
-    D = np.where(np.eye(37) > 0, 0, A)
-    for k in range(37):
-        D = np.minimum(D, D[:, k : k + 1] + D[k])
     found = emulate(path, A)
     assert found
-    assert found.run.matrix.tolist() == D.tolist()
+    assert found.run.matrix.tolist() == cases.floyd_warshall(A).tolist()
     assert not found.run.hazards
     assert str(found).startswith(f"{path.name} over min_plus, n = 37: right: all 37 rows")
 
@@ -464,10 +462,10 @@ def test_what_nobody_wrote_is_no_number(tried):
 
 
 def test_without_a_barrier_the_wrong_entries_are_counted(tried):
-    found = tried(edited(SHARED, ("    __syncthreads();  // nobody returns before all have come here\n", "\n")), 64)
-    wrong = int((found.run.matrix != tried(SHARED, 64).run.matrix).sum())
-    assert wrong > 64
-    assert f"wrong: {wrong} of 4096 entries are wrong, first from 0 to " in str(found)
+    found = tried(edited(SHARED, ("    __syncthreads();  // nobody returns before all have come here\n", "\n")))
+    wrong = int((found.run.matrix != cases.floyd_warshall(weights(40))).sum())
+    assert wrong > 40
+    assert f"wrong: {wrong} of 1600 entries are wrong, first from 0 to " in str(found)
 
 
 MANAGED = """
@@ -807,7 +805,7 @@ SPELLINGS = {
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_a_kernel_may_be_written_in_several_ways(tried, name):
     """To NVRTC, too."""
-    found = tried(SPELLINGS[name])
+    found = tried(SPELLINGS[name], 40 if "warp" in name else 12)
     assert found, str(found)
     (kernel,) = found.run.kernels
     assert kernel.name.partition("<")[0] == "step"

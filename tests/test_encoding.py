@@ -75,16 +75,7 @@ class _Text(str):
 
 @pytest.mark.parametrize(
     "label",
-    [
-        b"bytes",
-        frozenset({1}),
-        datetime.date(2026, 1, 1),
-        1j,
-        _Colour.RED,
-        _Text("a"),
-        ("a", b"b"),
-        object(),
-    ],
+    [b"bytes", frozenset({1}), datetime.date(2026, 1, 1), 1j, _Colour.RED, _Text("a"), ("a", b"b"), object()],
     ids=lambda label: type(label).__name__,
 )
 def test_everything_else_is_refused_and_named(label, tmp_path):

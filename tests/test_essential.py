@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import cases
 import numpy as np
 import pytest
-import scipy.sparse
-from scipy.sparse import csgraph
 
 from apsp import AlgebraError, as_graph, closure, plan, shortest_paths
 from apsp.road.engines import essential
@@ -15,15 +14,6 @@ from semiring import get
 
 N = 1100
 rng = np.random.default_rng(10)
-
-
-def rows_of(A, few):
-    """By SciPy, in float64."""
-    finite = np.isfinite(A.astype(float)) & (A != np.iinfo(np.int32).max)
-    tails, heads = np.nonzero(finite)
-    return csgraph.dijkstra(
-        scipy.sparse.csr_array((A[finite].astype(float), (tails, heads)), shape=A.shape), indices=few
-    )
 
 
 def complete(dtype, n=N):
@@ -38,7 +28,7 @@ def test_a_complete_graph_is_closed_by_its_best_arcs(dtype):
     r = shortest_paths(as_graph(A, null_value=None), dtype=dtype, engine="essential")
     assert (r.plan.engine, r.dtype) == ("essential", np.dtype(dtype))
     few = [0, 5, N - 1]
-    np.testing.assert_array_equal(r.distances[few], rows_of(A, few))
+    np.testing.assert_array_equal(r.distances[few], cases.distances(A, few, float))
     np.testing.assert_array_equal(r.distances, closure(A, schedule="blocked", null_value=None))
     u, v = 3, N - 7
     path = r.path(u, v)
@@ -58,7 +48,7 @@ def test_arcs_that_matter_though_they_are_the_heaviest(monkeypatch):
     monkeypatch.setattr(essential, "better", lambda *x: found.append(better(*x)) or found[0])
     D = shortest_paths(as_graph(A, null_value=None), engine="essential").distances
     few = [17, 18, half + 5, half + 6, N - 1]
-    np.testing.assert_array_equal(D[few], rows_of(A, few))
+    np.testing.assert_array_equal(D[few], cases.distances(A, few, float))
     assert len(found[0][0]) > 1  # were missing at first
     assert not len(better(A, D, get("min_plus"))[0])
 
@@ -69,7 +59,7 @@ def test_one_arc_leads_to_a_vertex_and_is_none_of_the_best():
     A[:-1, -1] = np.inf
     A[17, -1] = 1e9
     D = shortest_paths(as_graph(A, null_value=None), engine="essential").distances
-    np.testing.assert_array_equal(D[[0, 17, N - 1]], rows_of(A, [0, 17, N - 1]))
+    np.testing.assert_array_equal(D[[0, 17, N - 1]], cases.distances(A, [0, 17, N - 1], float))
     np.testing.assert_array_equal(D[:-1, -1], D[:-1, 17] + 1e9)
 
 
@@ -79,7 +69,7 @@ def test_so_many_more_arcs_that_all_rows_are_found_again(monkeypatch):
     monkeypatch.setattr(essential, "thinned", lambda q: essential.Thinned(2 * N, _best_two(q), 9.0, 9.0))
     r = shortest_paths(as_graph(A, null_value=None), engine="essential")
     few = [0, 5, N - 1]
-    np.testing.assert_array_equal(r.distances[few], rows_of(A, few))
+    np.testing.assert_array_equal(r.distances[few], cases.distances(A, few, float))
 
 
 def _best_two(question):

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from conftest import NEED_A_GPU
 from fuzz import ROOT, TARGETS, draw, driver, planted, worker
+from processes import python
 
 from apsp import Result, closure
 
@@ -184,8 +185,7 @@ sys.exit(2)
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and /proc of Linux")
 def test_memory_that_is_not_asked_for_would_be_found():
-    done = subprocess.run([sys.executable, "-c", HOLDS], cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    python(HOLDS)
 
 
 WRITES = """
@@ -208,8 +208,7 @@ for index in range(40):
 @pytest.mark.busy
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")
 def test_a_writer_that_leaves_half_a_file_would_be_found():
-    run = subprocess.run([sys.executable, "-c", WRITES], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert run.stdout == "found\n"
+    assert python(WRITES) == "found\n"
 
 
 PROMISES = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")

@@ -59,13 +59,7 @@ def matrix():
 
 @pytest.fixture(scope="module")
 def expected(matrix):
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    none = np.iinfo("int32").max
-    i, j = np.nonzero(matrix != none)
-    D = dijkstra(csr_array((matrix[i, j].astype(float), (i, j)), shape=matrix.shape))
-    return np.where(np.isinf(D), none, D).astype("int32")
+    return cases.distances(matrix)
 
 
 class Stop(Exception):
@@ -352,10 +346,7 @@ def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_its
     n, rng = 24, np.random.default_rng(0)
     h = rng.uniform(-1, 1, n)
     A = np.where(rng.random((n, n)) < 0.3, rng.choice([0, 0.5, 1.25], (n, n)), np.inf) + h[:, None] - h
-    D = A.copy()
-    D[np.diag_indices(n)] = 0
-    for k in range(n):
-        D = np.minimum(D, D[:, k, None] + D[k])
+    D = cases.floyd_warshall(A)
     assert (np.abs(D + D.T)[~np.eye(n, dtype=bool)] < 1e-9).any()
     monkeypatch.setattr(tiles, "TILE", 9)  # bands of rows are restored apart
     where = {"checkpoint": tmp_path / "ck", "every": 0}
@@ -442,11 +433,6 @@ def test_windows_of_edges_are_those_of_the_matrix():
     for _ in range(30):
         rows, columns = (slice(*sorted(rng.choice(61, 2, replace=False).tolist())) for _ in range(2))
         np.testing.assert_array_equal(source.window(rows, columns), A[rows, columns])
-
-
-def test_truth_values_are_told_the_way():
-    with pytest.raises(DTypeError, match="transitive_closure"):
-        closure(np.eye(3, dtype=bool), "boolean", memory="1GiB")
 
 
 def test_a_result_within_limits_answers_from_its_store(tmp_path, monkeypatch):

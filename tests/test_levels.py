@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import cases
 import numpy as np
 import pytest
-import scipy.sparse
-from scipy.sparse import csgraph
 
 from apsp import AlgebraError, as_graph, closure, plan, shortest_paths
 from semiring import get
@@ -22,15 +21,6 @@ def matrix(n, arcs, dtype, weight=1):
     return A
 
 
-def hops(A, weight=1):
-    zero = np.iinfo(A.dtype).max if A.dtype.kind == "i" else np.inf
-    graph = scipy.sparse.csr_array((A == weight).astype(float))
-    D = csgraph.dijkstra(graph, unweighted=True, indices=range(0, len(A), 37)) * weight
-    found = np.where(np.isinf(D), 0, D).astype(A.dtype)
-    found[np.isinf(D)] = zero
-    return found
-
-
 #: (n, arcs, weight)
 SIZES = [(1024, 100_000, 1), (1100, 4000, 1), (1031, 900, 1), (1057, 20_000, 4)]
 
@@ -42,7 +32,7 @@ def test_all_pairs_are_scipys(dtype, n, arcs, weight):
     A = matrix(n, arcs, dtype, weight)
     r = shortest_paths(as_graph(A, null_value=None), dtype=dtype, engine="levels")
     assert (r.plan.engine, r.plan.schedule, r.dtype) == ("levels", "bits", np.dtype(dtype))
-    np.testing.assert_array_equal(r.distances[::37], hops(A, weight))
+    np.testing.assert_array_equal(r.distances[::37], cases.distances(A, range(0, n, 37)))
 
 
 def test_sums_of_a_weight_that_is_no_binary_fraction_are_those_of_walks():
@@ -56,31 +46,16 @@ def test_a_dense_matrix_of_hops_is_planned_so():
     p = plan(A, null_value=None)
     assert (p.engine, p.schedule) == ("levels", "bits")
     assert "2 levels from one vertex" in p.reason
-    np.testing.assert_array_equal(closure(A, null_value=None)[::37], hops(A))
+    np.testing.assert_array_equal(closure(A, null_value=None)[::37], cases.distances(A, range(0, len(A), 37)))
 
 
 def test_negated_lengths_and_paths():
     A = matrix(1024, 30_000, "float64")
     D = np.where(np.isinf(A), -np.inf, -A)
     r = shortest_paths(as_graph(D, null_value=None), "max_plus", engine="levels")
-    np.testing.assert_array_equal(-r.distances[::37], hops(A))
+    np.testing.assert_array_equal(-r.distances[::37], cases.distances(A, range(0, len(A), 37)))
     u, v = 5, 1000
     assert len(r.path(u, v)) == 1 - r.distance(u, v)
-
-
-def distances(A, rows=slice(None, None, 37)):
-    """SciPy's, of lengths above 0; ∞ where there is no path."""
-    zero = np.iinfo(A.dtype).max if A.dtype.kind == "i" else np.inf
-    B = np.where(zero == A, 0, A).astype(float)
-    np.fill_diagonal(B, 0)
-    return csgraph.dijkstra(scipy.sparse.csr_array(B), indices=np.arange(len(A))[rows])
-
-
-def same(found, expected):
-    """Infinity is the greatest integer."""
-    if found.dtype.kind == "i":
-        expected = np.where(np.isinf(expected), np.iinfo(found.dtype).max, expected)
-    np.testing.assert_array_equal(found, expected)
 
 
 #: (n, share of pairs that are arcs, weights, what each is multiplied with), and two dtypes in turn
@@ -108,7 +83,7 @@ def test_weights_of_few_units_are_scipys(dtype, n, share, weights, unit):
     before = A.copy()
     r = shortest_paths(as_graph(A, null_value=None), dtype=dtype, engine="levels")
     assert r.plan.schedule == "bits"
-    same(r.distances[::37], distances(A))
+    np.testing.assert_array_equal(r.distances[::37], cases.distances(A, range(0, len(A), 37)))
     np.testing.assert_array_equal(A, before)
     with np.errstate(over="ignore"):
         negated = np.where(zero == A, -np.inf if zero == np.inf else np.iinfo(dtype).min, -A).astype(dtype)
@@ -122,7 +97,7 @@ def test_arcs_longer_than_any_distance_need_be_no_multiples(dtype):
     A = rng.integers(1, 50, (1024, 1024)).astype(dtype)
     A[rng.random(A.shape) < 0.2] = 1000.5 if dtype == "float64" else 100_003
     r = shortest_paths(A, engine="levels")
-    same(r.distances[::37], distances(A))
+    np.testing.assert_array_equal(r.distances[::37], cases.distances(A, range(0, len(A), 37)))
 
 
 def test_more_units_than_are_counted_are_closed_otherwise(monkeypatch):
@@ -134,7 +109,8 @@ def test_more_units_than_are_counted_are_closed_otherwise(monkeypatch):
     A = np.full((n, n), 90, np.int32)
     A[0], A[1, 2] = 1, 1
     assert plan(A, engine="levels").schedule == "bits"
-    same(shortest_paths(A, engine="levels").distances[::37], distances(A))
+    found = shortest_paths(A, engine="levels").distances[::37]
+    np.testing.assert_array_equal(found, cases.distances(A, range(0, len(A), 37)))
 
 
 def test_levels_are_counted_from_a_vertex_that_many_arcs_leave():
@@ -167,7 +143,7 @@ def test_small_matrices_are_scipys(n):
         weights = draw.choice(np.arange(1, 9), draw.integers(1, 4), replace=False) * draw.choice([1, 0.5, 3])
         A = np.where(draw.random((n, n)) < draw.choice([0.3, 0.6, 1.0]), draw.choice(weights, (n, n)), np.inf)
         found, out = LevelsOnHost(A, get("min_plus")), np.full((n, n), np.nan)
-        want = distances(A, slice(None))
+        want = cases.distances(A)
         if found.unit is None:  # no arc of the first row, or its unit is not that of the others
             assert np.isinf(A[~np.eye(n, dtype=bool)]).all() or len(weights) > 1
             continue
@@ -241,7 +217,7 @@ def test_no_more_products_than_are_told():
 
 def test_the_diagonal_is_whatever_it_is():
     A = matrix(1024, 20_000, "int32")
-    expected = hops(A)
+    expected = cases.distances(A, range(0, len(A), 37))
     np.fill_diagonal(A, rng.integers(0, 9, 1024))
     np.testing.assert_array_equal(
         shortest_paths(as_graph(A, null_value=None), engine="levels").distances[::37], expected

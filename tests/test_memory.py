@@ -71,16 +71,16 @@ CASES: dict[str, dict[str, Any]] = {
     "elimination of a grid": {**ASKED, "grid": (150, 200), "engine": "elimination", "n": 30000, "warm": 5000},
     "hops, paths=4": {"call": "hops", "dtype": "int16", "n": 600, "count": 8, "paths": 4},
     "elimination, paths=True of some sources": {
-        **ASKED, "n": 2500, "degree": 2, "engine": "elimination", "sources": 0.3, "paths": True,
+        **ASKED, "n": 1800, "degree": 2, "engine": "elimination", "sources": 0.3, "paths": True,
     },
-    "elimination, distances": {**ASKED, "n": 2500, "degree": 1.5, "engine": "elimination", "table": True},
-    "elimination, hops": {**ASKED, "n": 2500, "degree": 1.5, "engine": "elimination", "hops": True},
-    "ranks": {**RANKS, "call": "closure", "n": 1600},
+    "elimination, distances": {**ASKED, "n": 1800, "degree": 1.5, "engine": "elimination", "table": True},
+    "elimination, hops": {**ASKED, "n": 1800, "degree": 1.5, "engine": "elimination", "hops": True},
+    "ranks": {**RANKS, "call": "closure", "n": 1200},
     "ranks, converted, a negative edge": {
-        **RANKS, "call": "closure", "given": "int32", "n": 1600, "negative": True, "block": 64,
+        **RANKS, "call": "closure", "given": "int32", "n": 1200, "negative": True, "block": 64,
     },
     "ranks of packed bits": {**RANKS, "call": "closure", "semiring": "boolean", "dtype": "bool", "n": 5000},
-    "ranks, a sparse graph's table": {**RANKS, "call": "closure", "n": 1600, "degree": 8},
+    "ranks, a sparse graph's table": {**RANKS, "call": "closure", "n": 1200, "degree": 8},
     "ranks, paths=True of a matrix": {**RANKS, "n": 600, "longest": 2, "paths": True},
     "ranks, an elimination and some sources": {
         **RANKS, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3,
@@ -98,7 +98,7 @@ CASES: dict[str, dict[str, Any]] = {
     "a store larger than memory, paths=True": {
         "call": "stored", "dtype": "float64", "n": 1280, "memory": 6_000_000, "paths": True,
     },
-    "closure of a graph": {"call": "closure", "dtype": "float64", "n": 2500, "degree": 1.5},
+    "closure of a graph": {"call": "closure", "dtype": "float64", "n": 1800, "degree": 1.5},
     "csgraph, predecessors of some rows": {
         "call": "csgraph", "dtype": "float64", "n": 3000, "degree": 8, "sources": 0.2,
     },
@@ -345,11 +345,7 @@ def test_what_a_machine_has_free(tmp_path):
     ],
 )
 def test_limits_of_control_groups_version_2(tmp_path, texts, free):
-    common = {
-        "proc/self/cgroup": "0::/a/b\n",
-        "proc/self/mountinfo": V2,
-        f"{GROUP}/memory.current": f"{40 * MIB}\n",
-    }
+    common = {"proc/self/cgroup": "0::/a/b\n", "proc/self/mountinfo": V2, f"{GROUP}/memory.current": f"{40 * MIB}\n"}
     assert memory.available(root=files(tmp_path, {**common, **texts})) == free
 
 
@@ -416,9 +412,7 @@ else:
     raise AssertionError("not refused")
 closure(np.ones((2000, 2000)))
 """
-    environment = {**os.environ, "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
-    assert ran.returncode == 0, ran.stderr
+    python(program)
 
 
 #: Calls that take tens of MiB, within limits of the system: {} is how large.
@@ -691,12 +685,12 @@ def test_a_plan_says_what_is_held_beside_what_came():
     assert "in addition to the input" in str(fresh)
 
 
-@pytest.mark.parametrize("schedule", ["recursive", "blocked", "iterative"])
-@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 5000, 10**9])
 @pytest.mark.parametrize(("semiring", "dtype"), [("min_plus", "float32"), ("log_plus", "float64"), ("boolean", "bool")])
-def test_plans_of_any_size_are_made(schedule, n, semiring, dtype):
-    p = plan(n, semiring, dtype=dtype, schedule=schedule)
-    assert 0 <= p.workspace_bytes <= 0.1 * p.matrix_bytes + 2**24
+def test_plans_of_any_size_are_made(semiring, dtype):
+    for n in (0, 1, 255, 256, 257, 1000, 5000, 10**9):
+        for schedule in ("recursive", "blocked", "iterative"):
+            p = plan(n, semiring, dtype=dtype, schedule=schedule)
+            assert 0 <= p.workspace_bytes <= 0.1 * p.matrix_bytes + 2**24
 
 
 def test_conversions_in_parts_name_the_entry():

@@ -205,10 +205,7 @@ def test_a_saved_index_answers_and_updates_need_the_graph(tmp_path):
 
 def test_what_an_index_cannot_take_is_refused_with_a_way_out(tmp_path):
     graph = Graph.from_arrays(*np.random.default_rng(0).integers(0, 3000, (2, 3000)), n=3000)
-    for options, says in (
-        ({"output": tmp_path / "r"}, "store of bits"),
-        ({"gpus": 1}, "for bits"),
-    ):
+    for options, says in (({"output": tmp_path / "r"}, "store of bits"), ({"gpus": 1}, "for bits")):
         with pytest.raises(AlgebraError, match=f"{says}.*Leave it out"):
             transitive_closure(graph, engine="indexed", **options)
     with pytest.raises(ValueError, match=r"schedule.*Leave one of them out"):

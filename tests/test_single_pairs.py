@@ -8,9 +8,7 @@ from itertools import pairwise
 import cases
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from cases import CASES, USER_CASES, same
-from scipy.sparse.csgraph import dijkstra
 from test_routes import CERTAINTY, by_the_rule
 from test_sparse import SHAPES, made, values
 
@@ -35,15 +33,6 @@ def without_rows(monkeypatch):
 
     for name in ("row", "rows", "column", "panels"):
         monkeypatch.setattr(Elimination, name, refused)
-
-
-def scipys(n, arcs, weights):
-    """SciPy's distances; of parallel arcs the shortest, and zeros are arcs."""
-    A = np.full((n, n), np.inf)
-    np.minimum.at(A, tuple(arcs), weights)
-    np.fill_diagonal(A, 0)
-    stored = np.isfinite(A)
-    return dijkstra(sp.csr_array((A[stored], stored.nonzero()), shape=(n, n)))
 
 
 def question(case, name, seed=0):
@@ -85,7 +74,7 @@ def test_blocks_of_many_lanes_on_threads(dtype, threads):
     graph = road_like(900, seed=3)
     tails, heads, weights = graph.edges()
     E = Elimination.from_arrays(tails, heads, weights, graph.n, dtype=dtype, threads=threads)
-    expected = scipys(graph.n, (tails, heads), weights).astype(dtype)
+    expected = cases.distances(cases.lengths(graph.n, (tails, heads), weights), dtype=dtype)
     rng = np.random.default_rng(0)
     for k, m in ((300, 500), (500, 300), (1, 900), (900, 1), (257, 257)):
         i, j = rng.integers(0, graph.n, k), rng.permutation(graph.n)[:m]
@@ -100,7 +89,7 @@ def test_blocks_of_many_lanes_on_threads(dtype, threads):
 
 def test_tables_are_blocks(monkeypatch):
     graph = road_like(400, seed=5)
-    expected = scipys(graph.n, graph.edges()[:2], graph.edges()[2])
+    expected = cases.distances(cases.lengths(graph.n, graph.edges()[:2], graph.edges()[2]))
     r = shortest_paths(graph, engine="elimination")
     without_rows(monkeypatch)
     stops = np.random.default_rng(1).integers(0, graph.n, (2, 30))
@@ -177,7 +166,10 @@ def test_the_nearest_over_fractions_is_as_near_as_any():
     tails, heads, _ = graph.edges()
     weights = np.random.default_rng(0).random(len(tails))
     r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=graph.n), engine="elimination")
-    D, wanted = scipys(graph.n, (tails, heads), weights), np.random.default_rng(1).permutation(graph.n)[:20]
+    D, wanted = (
+        cases.distances(cases.lengths(graph.n, (tails, heads), weights)),
+        np.random.default_rng(1).permutation(graph.n)[:20],
+    )
     which, best = r.engine.nearest(wanted, towards=False)
     np.testing.assert_allclose(best, D[wanted].min(axis=0), rtol=1e-12)
     np.testing.assert_allclose(D[wanted[which], np.arange(graph.n)], best, rtol=1e-12)

@@ -80,8 +80,7 @@ class TestPipes:
             assert (graph.n, graph.edge_count) == (N, N - 1)
             assert graph.labels == range(N)
 
-    @pytest.mark.parametrize("file", ["-", "/dev/stdin"])
-    @pytest.mark.parametrize("format", [[], ["--from-format", "snap"]])
+    @pytest.mark.parametrize(("file", "format"), [("-", []), ("/dev/stdin", ["--from-format", "snap"])])
     def test_standard_input_of_the_command(self, tmp_path, file, format):
         out = tmp_path / "out.gr"
         done = apsp("-q", "convert", file, out, *format, input=LONG_PATH.encode())

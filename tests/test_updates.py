@@ -12,7 +12,7 @@ import cases
 import emulated
 import numpy as np
 import pytest
-from cases import CASES, USER_CASES, same
+from cases import CASES, USER_CASES, floyd_warshall, in_dtype, same
 from scipy.sparse.csgraph import dijkstra
 
 import apsp
@@ -21,14 +21,7 @@ from apsp.answers import updates
 from semiring import get
 from semiring.algebra import dtypes
 from semiring.dense import changes
-from semiring.host.errors import (
-    DivergenceError,
-    DomainError,
-    DTypeError,
-    NegativeCycleError,
-    ShapeError,
-    VertexError,
-)
+from semiring.host.errors import DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError
 from semiring.kernels.cpu.routes import changed
 
 #: Kinds whose kernels are run on the processor: each register, sums that round, truth values.
@@ -44,22 +37,6 @@ def never_anew(monkeypatch):
 
 def refuse(*args, **options):
     raise AssertionError("closed anew")
-
-
-def distances(A: np.ndarray) -> np.ndarray:
-    """Floyd and Warshall, in NumPy's float64."""
-    D = A.astype(np.float64)
-    np.fill_diagonal(D, 0)
-    for k in range(len(D)):
-        D = np.minimum(D, D[:, k, None] + D[k])
-    return D
-
-
-def of_integers(A: np.ndarray, dtype=None) -> np.ndarray:
-    """`distances` in an integer dtype, by default A's, whose greatest is infinity, as inf is."""
-    dtype, ends = dtype or A.dtype, A.dtype.kind == "i" and np.iinfo(A.dtype).max
-    D = distances(np.where(A == ends, np.inf, A) if A.dtype.kind == "i" else A)
-    return np.where(np.isinf(D), np.iinfo(dtype).max, np.where(np.isinf(D), 0, D).astype(dtype))
 
 
 def drawn(rng, n: int, most: int = 3) -> list[tuple[int, int]]:
@@ -118,7 +95,7 @@ def test_sums_of_floats_within_rounding(dtype, negative, never_anew):
         for _ in range(40):
             ends = np.array([(i, j) for i, j in drawn(rng, n) if i != j], np.int64).reshape(-1, 2)
             D, A = update(D, A, dict(zip(map(tuple, ends.tolist()), lengths(*ends.T).tolist(), strict=True)))
-            np.testing.assert_allclose(D, distances(A), rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(D, floyd_warshall(A), rtol=tolerance, atol=tolerance)
 
 
 def test_integers_that_might_overflow_are_closed_anew():
@@ -141,7 +118,7 @@ def test_integers_of_both_signs_that_saturate_are_closed_anew(never_anew):
     far = 32767
     A = np.array([[0, 16388, 2, far], [8193, 0, far, 16384], [7, far, 0, far], [-10923, far, -8191, 0]], np.int16)
     D, B = update(closure(A), A, {(0, 2): far})  # 0 → 1 → 3 is too long, 0 → 1 → 3 → 2 is not
-    assert D[0, 2] == distances(np.where(far == B, np.inf, B))[0, 2] == 16388 + 16384 - 8191
+    assert D[0, 2] == floyd_warshall(B)[0, 2] == 16388 + 16384 - 8191
     np.testing.assert_array_equal(D, closure(B))
     A = np.full((4, 4), far, np.int16)
     np.fill_diagonal(A, 0)
@@ -157,11 +134,11 @@ def test_integers_of_both_signs_that_fit_are_followed(never_anew, monkeypatch):
     A = np.full((20, 20), 2**31 - 1, np.int32)
     A[range(19), range(1, 20)] = -5
     np.fill_diagonal(A, 0)
-    D, A = update(of_integers(A), A, {(3, 9): -70, (7, 8): 2})
-    np.testing.assert_array_equal(D, of_integers(A))
+    D, A = update(in_dtype(floyd_warshall(A), A.dtype), A, {(3, 9): -70, (7, 8): 2})
+    np.testing.assert_array_equal(D, in_dtype(floyd_warshall(A), A.dtype))
     A[range(1, 20), range(19)], A[0, 1] = 6 * 10**7, 2 * 10**8
-    D, A = update(of_integers(A), A, {(3, 12): -100})
-    np.testing.assert_array_equal(D, of_integers(A))
+    D, A = update(in_dtype(floyd_warshall(A), A.dtype), A, {(3, 12): -100})
+    np.testing.assert_array_equal(D, in_dtype(floyd_warshall(A), A.dtype))
 
 
 def test_infinity_beside_integers_that_floats_would_round():
@@ -183,7 +160,7 @@ def test_integers_grow_where_a_change_needs_it(engine, never_anew):
         r, edges = r.update(given), edges | given
         A = np.full((5, 5), np.inf)
         A[tuple(np.transpose(list(edges)))] = list(edges.values())
-        np.testing.assert_array_equal(r.distances, of_integers(np.minimum(A, A.T), r.dtype))
+        np.testing.assert_array_equal(r.distances, in_dtype(floyd_warshall(np.minimum(A, A.T)), r.dtype))
     assert r.dtype == np.int64
     r = shortest_paths([(3, 0, 0), (1, 3, 0), (2, 0, 5), (3, 3, 1 << 30), (3, 1, 5)], engine=engine)
     loop = r.update({(3, 3): 2**31 - 2})  # on no path, but for all that a bound of their sums knows
@@ -203,7 +180,7 @@ def test_beyond_a_share_of_the_entries_the_matrix_is_closed_anew(monkeypatch):
         seen.clear()
         made, B = update(closure(A), A, {ends: 3})
         assert len(seen) == often
-        np.testing.assert_array_equal(made, distances(B))
+        np.testing.assert_array_equal(made, floyd_warshall(B))
 
 
 def test_a_cycle_leaves_both_as_they_were(never_anew):
@@ -228,7 +205,7 @@ def two_sides(dtype, n: int, few: int) -> tuple[np.ndarray, np.ndarray]:
     A = np.full((n, n), 50, dtype)
     np.fill_diagonal(A, 0)
     A[:few, 0], A[0, n - 1], A[n - 1, few:] = 1, 1, 1
-    return A, distances(A).astype(dtype)
+    return A, floyd_warshall(A).astype(dtype)
 
 
 @pytest.mark.parametrize("step", ["keep", "settle"])
@@ -265,7 +242,7 @@ def test_ctrl_c_is_heard_before_all_is_written_or_after(step, never_anew, monkey
     assert len(calls) == (3 if step == "keep" else 0)
     A[0, 39] = A[0, 39] if step == "keep" else 9
     np.testing.assert_array_equal(a, A)
-    np.testing.assert_array_equal(d, distances(A))
+    np.testing.assert_array_equal(d, floyd_warshall(A))
 
 
 @pytest.mark.parametrize(("dtype", "side"), [("int32", 500), ("float64", 100)])
@@ -283,12 +260,12 @@ def test_memory_is_asked_for_and_the_matrix_closed_anew_where_it_lacks(dtype, si
     tracemalloc.stop()
     assert len(asked) == 1
     assert 0.3 * asked[0] < peak <= asked[0] + (1 << 18)
-    np.testing.assert_array_equal(given[0], distances(expected))
+    np.testing.assert_array_equal(given[0], floyd_warshall(expected))
 
     monkeypatch.setattr(changes, "fits", lambda needed, device: False)
     monkeypatch.setattr(changed.Arc, "repair", refuse)
     made, _ = update(D, A, {(0, n - 1): 9})
-    np.testing.assert_array_equal(made, distances(expected))
+    np.testing.assert_array_equal(made, floyd_warshall(expected))
 
 
 def test_any_layout_goes_in():
@@ -382,7 +359,7 @@ def test_a_loop_of_a_server_takes_no_more_and_more_memory():
             before = tracemalloc.get_traced_memory()[0]
     assert tracemalloc.get_traced_memory()[0] - before < 4 * A.nbytes
     tracemalloc.stop()
-    np.testing.assert_array_equal(D, distances(A))
+    np.testing.assert_array_equal(D, floyd_warshall(A))
     np.testing.assert_array_equal(result.distances, D)
 
 
@@ -409,7 +386,7 @@ def test_a_result_follows_by_label(listed, never_anew):
         result = result.update({(names[a], names[b]): w for (a, b), w in new.items()})
         if new:
             assert "of 400 entries computed anew" in str(result.plan)
-        np.testing.assert_array_equal(result.distances, distances(A))
+        np.testing.assert_array_equal(result.distances, floyd_warshall(A))
         assert result.verify(rows="all", paths=True)
         if step % 8 == 7:
             result = pickle.loads(pickle.dumps(result))
@@ -514,9 +491,9 @@ def test_on_a_gpu_as_on_the_processor(case, on_gpu, never_anew, monkeypatch):
 def test_on_a_gpu_a_cycle_is_refused(on_gpu, never_anew):
     """`follow` returns None; the closure of the changed matrix then names the cycle."""
     A = np.array([[0.0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
-    D = emulated.asarray(distances(A).astype(np.float32))
+    D = emulated.asarray(floyd_warshall(A).astype(np.float32))
     assert changes.follow(D, emulated.asarray(A), {(2, 0): -6.0}, get("min_plus")) is None
-    np.testing.assert_array_equal(np.asarray(D), distances(A))
+    np.testing.assert_array_equal(np.asarray(D), floyd_warshall(A))
 
 
 def test_long_repairs_ask_what_the_closure_takes():

@@ -151,11 +151,7 @@ MADE: dict[str, Callable[[Draw, Path], None]] = {
     "reachability": _reachability,
     "bits": _bits,
 }
-USED: dict[str, Callable[[Path], None]] = {
-    "result": _use_result,
-    "reachability": _use_reachability,
-    "bits": _use_bits,
-}
+USED: dict[str, Callable[[Path], None]] = {"result": _use_result, "reachability": _use_reachability, "bits": _use_bits}
 
 
 def flipped(draw: Draw, data: bytes) -> bytes:

@@ -229,12 +229,7 @@ def _one_path(r: Result, seen: inputs.Listed, u: int, v: int, best: Fraction | N
         except NoPathError:
             return
         raise AssertionError(f"a path from {a!r} to {b!r}, where there is none")
-    assert distance == best or math.isclose(distance, best, rel_tol=1e-12, abs_tol=1e-12), (
-        a,
-        b,
-        distance,
-        best,
-    )
+    assert distance == best or math.isclose(distance, best, rel_tol=1e-12, abs_tol=1e-12), (a, b, distance, best)
     path = r.path(a, b)
     assert (path[0], path[-1]) == (a, b)
     assert len(set(path)) == len(path), f"the path {path} visits a vertex twice"
@@ -441,18 +436,8 @@ def _damaged_edges(draw: Draw) -> None:
     else:
         source = draw.pick(
             (
-                7,
-                "no such file",
-                None,
-                {},
-                object(),
-                {1: 2},
-                np.float64(3),
-                b"bytes",
-                [[[]]],
-                [[1, 2], [3]],
-                iter([1, 2]),
-                np.ma.masked_array(np.eye(2)),
+                *(7, "no such file", None, {}, object(), {1: 2}, np.float64(3), b"bytes", [[[]]]),
+                *([[1, 2], [3]], iter([1, 2]), np.ma.masked_array(np.eye(2))),
             )
         )
     draw.note(source=source)

@@ -38,16 +38,8 @@ ENDED = {
 PATIENCE = 150.0
 
 _INPUTS = (
-    "six.gr",
-    "six.csv",
-    "six.named",
-    "six.npz",
-    "six.mtx",
-    "six.npy",
-    "six.plain",
-    "six.snap",
-    "negative.csv",
-    "odd.txt",
+    *("six.gr", "six.csv", "six.named", "six.npz", "six.mtx", "six.npy", "six.plain"),
+    *("six.snap", "negative.csv", "odd.txt"),
 )
 _OUTPUTS = ("out.npz", "out.npy", "out.csv", "out.gr", "out.gr.gz", "out.xyz", "missing/out.npz", "out", "folder.npz")
 
