@@ -133,7 +133,7 @@ RELEASED: dict[str, dict[str, Any]] = {
     "float64, four threads": {"call": "closure", "dtype": "float64", "n": 2000, "threads": 4},
     "int32, eight threads": {"call": "closure", "dtype": "int32", "n": 2000, "threads": 8},
     "int32, a negative edge": {"call": "closure", "dtype": "int32", "n": 2048, "negative": True},
-    "converted": {"call": "closure", "dtype": "float64", "given": "int32", "n": 1800},
+    "converted": {"call": "closure", "dtype": "float64", "given": "int32", "n": 1800, "schedule": "recursive"},
     "batch": {"call": "closure", "dtype": "float32", "n": 900, "batch": 6},
     "batch in place": {"call": "closure", "dtype": "float64", "n": 900, "batch": 4, "overwrite": True},
     "batch converted": {"call": "closure", "dtype": "float32", "given": "int16", "n": 900, "batch": 6},

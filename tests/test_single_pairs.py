@@ -18,6 +18,7 @@ from apsp.answers.result.paths import best_path
 from apsp.generate import grid, random_graph, road_like
 from apsp.road.engines.elimination import Eliminated
 from semiring import Elimination, get
+from semiring.algebra import dtypes
 from semiring.host.errors import MemoryNeeded, VertexError
 from semiring.sparse import paths, queries
 from semiring.sparse.paths import predecessor_paths
@@ -36,10 +37,12 @@ def without_rows(monkeypatch):
 
 
 def question(case, name, seed=0):
-    """The graph of a shape, its weights in the dtype of the case, and its eliminated result."""
+    """The eliminated graph of a shape, its weights in the dtype of the case, none an end of it: graphs have numbers."""
     n, arcs = SHAPES[name]
     weights = values(case, arcs.shape[1], n, seed)
-    arcs, weights = arcs[:, weights != case.zero], weights[weights != case.zero]
+    ends = list(dtypes.SCALARS[case.dtype].bounds) if case.dtype.kind == "i" else []
+    kept = ~np.isin(weights, [case.zero, *ends])
+    arcs, weights = arcs[:, kept], weights[kept]
     graph = Graph.from_arrays(*arcs, weights.astype(int) if weights.dtype == bool else weights, n=n)
     return shortest_paths(graph, case.semiring, dtype=case.dtype, engine="elimination")
 
