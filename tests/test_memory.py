@@ -162,7 +162,7 @@ RELEASED: dict[str, dict[str, Any]] = {
     "ranks, an elimination, paths=True": {**RANKS, "n": 2500, "degree": 2, "engine": "elimination", "paths": True},
     "searches, some sources": {**ASKED, "n": 2500, "degree": 8, "engine": "scipy", "sources": 0.3},
     "searches for hops, some sources": {**HOPS, "n": 6000, "sources": 0.3},
-    "a store larger than memory": {"call": "stored", "dtype": "float32", "n": 1280, "memory": 3_000_000},
+    "a store larger than memory": {"call": "stored", "dtype": "int32", "n": 1280, "memory": 3_000_000},
     "a store larger than memory, float64": {"call": "stored", "dtype": "float64", "n": 2560, "memory": 12_000_000},
     "a store larger than memory, one thread": {
         "call": "stored", "dtype": "int32", "n": 2560, "memory": 6_000_000, "threads": 1,

@@ -261,11 +261,11 @@ def _beyond(n: float, slope: float, cached: float | None = None) -> float:
 
 def searches(
     n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str, *, ordered: bool = False,
-    compressed: bool = False, **near: float,
+    compressed: bool = False, block: int = 64, **near: float,
 ) -> Estimate:  # fmt: skip
     """Searches of engine `scipy` from `lines` vertices, `columns` of each row stored; arcs `ordered`, or in CSR.
 
-    `near` are the options of `search`.
+    A `block` of rows is found in float64 before it is stored; `near` are the options of `search`.
     """
     cpu = rates.processor
     row = search(n, arcs, method, **near)
@@ -273,7 +273,8 @@ def searches(
     before = cpu.question + arcs * (cpu.scipy_checked_arc if compressed else sorting)
     if method == "johnson":
         before += n * arcs * cpu.round_arc
-    memory = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
+    alone = lines <= block and columns * itemsize == n * 8  # the block is the result
+    memory = lines * columns * itemsize + (0 if alone else min(lines, block) * n * 8) + 40 * arcs
     return Estimate("scipy", lines * arcs, memory, before + lines * row, before + row, row)
 
 

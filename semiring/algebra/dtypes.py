@@ -213,8 +213,12 @@ def _ends(A: Array) -> tuple[Scalar, Scalar]:
 
 
 def chunks(A: Array, entries: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
-    """Slices that partition an array into parts of about `entries` entries, on a GPU more; (None,) without axes."""
-    return _chunks(A.shape, entries if isinstance(A, np.ndarray) else max(entries, ON_GPU))
+    """Slices that partition an array, or what has windows, into parts of about `entries` entries, on a GPU more.
+
+    (None,) without axes.
+    """
+    on_gpu = not isinstance(A, np.ndarray) and hasattr(A, "__cuda_array_interface__")
+    return _chunks(A.shape, max(entries, ON_GPU) if on_gpu else entries)
 
 
 def _chunks(shape: tuple[int, ...], entries: int) -> Iterator[tuple[Any, ...]]:

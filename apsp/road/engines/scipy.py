@@ -289,10 +289,11 @@ def _estimate(question: Question) -> Estimate:
 
 def _taken(question: Question, method: str, reach: float, near: Neighbourhoods = ANYWHERE, **more: float) -> Estimate:
     """Searches that reach a share of the vertices; `more` are options of `estimates.search`."""
+    entire = question.wants.partial and question.columns == question.n  # see `Part._all`
     return estimates.searches(
         question.n, question.arcs.count, question.lines, question.columns, question.dtype.itemsize, method,
         reach=reach, width=near.width, followed=near.arcs, ordered=question.picks,
-        compressed=question.arcs.compressed is not None, **more,
+        compressed=question.arcs.compressed is not None, block=BLOCK * (4 if entire else 1), **more,
     )  # fmt: skip
 
 
