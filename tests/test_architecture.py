@@ -463,7 +463,7 @@ def test_the_road_stays_short(call, calls, changes, monkeypatch):
 
 #: Figures that a change may lower. One that rises is raised here by a commit that says what was bought.
 RATCHETS = {
-    "lines of the packages": 88593,
+    "lines of the packages": 88594,
     "files of more than 500 lines": 0,
     "Any": 1400,
     "functions of more than 12 parameters": 6,

@@ -51,6 +51,14 @@ def test_all_pairs_of_every_shape(case):
             same(case, np.array([found]), expected[i, j : j + 1])
 
 
+def test_pairs_of_two_components_without_vector_code():
+    """They share no column: nothing is read, where a vector is one entry."""
+    case = next(case for case in ALL if str(case) == "colours-int64")
+    for seed in range(8):
+        E, A = made(case, "two components", seed)
+        same(case, table(E.hub_labels()), cases.closure(case, A))
+
+
 @pytest.mark.parametrize("case", cases.few(ALL, cases.TRAITS))
 def test_labels_are_the_distances_to_and_from_the_columns_of_the_path(case):
     """They begin at the root; each ends with the supernode of its vertex, and up to a cache line no walk follows."""

@@ -93,8 +93,9 @@ def inner(builder: Builder, kind: Kind, count: Int, x: Int, y: Int) -> Entry:
     def loaded(base: Value, vector: ir.Type) -> Value:
         return v.load(builder.add(base, builder.mul(vector, I64(width))))
 
-    # All full vectors but the last; its entries beyond `count` are of other columns, and are masked to 0.
-    full = builder.sdiv(builder.sub(count, I64(1)), I64(kind.lanes))
+    # All full vectors but the last; its entries beyond `count` are of other columns, and are masked to 0: all, of none.
+    some = builder.zext(builder.icmp_signed(">", count, I64(0)), I64)
+    full = builder.sdiv(builder.sub(count, some), I64(kind.lanes))
     with accumulate(builder, full, [v.zero()]) as (k, before, sums):
         sums.append(v.step(before[0], loaded(x, k), loaded(y, k)))
     lanes = ir.Constant(ir.VectorType(I32, kind.lanes), list(range(kind.lanes)))
