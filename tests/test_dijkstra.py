@@ -86,7 +86,7 @@ def test_searches_of_few_and_of_many_vertices_one_after_the_other():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
 def test_limits_near_and_far_by_every_door(dtype):
-    """Of a graph large enough that searches are priced by what lies within the limit."""
+    """Distances within limits; the graph is large enough for the planner to count vertices within them."""
     n, rng = 1500, np.random.default_rng(3)
     A = network(n, 4 * n, rng, np.int32)[0]
     A.data = rng.integers(1, 9, len(A.data)).astype(dtype)

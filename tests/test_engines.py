@@ -648,7 +648,7 @@ def test_what_is_made_of_all_distances_along_an_axis_wants_them_all_there():
 
 @pytest.mark.parametrize("engine", ["auto", "dense", "elimination", "scipy", "hops"])
 def test_where_edges_weigh_the_same_hops_are_networkxs(engine):
-    """By the engine of hops from parallel edges and loops too, into both directions."""
+    """Hop counts in both directions; the engine `hops` also from graphs with parallel edges and loops."""
     g = nx.gnp_random_graph(80, 0.03, seed=3, directed=True)
     found = dict(nx.all_pairs_shortest_path_length(g))
     hops = np.array([[found[u].get(v, np.inf) for v in range(80)] for u in range(80)])

@@ -132,7 +132,7 @@ engine = click.option(
     metavar="NAME",
     help="dense, elimination, searches, scipy, hops, essential, levels, spanning, united or indexed; see `apsp plan`.",
 )
-#: Options of what is found by engines; with a schedule, and of some vertices.
+#: Options of a computation by an engine; `solving` adds schedules, sources and targets.
 searching = combined(reading, semiring, engine, dtype, device, threads)
 spread = combined(
     click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Spread the closure over N GPUs."),

@@ -53,7 +53,7 @@ def places(
     child: Array, leaf: Array, first: Array, begin: Array, base: Array, rows: Array, owner: Array, high: Array,
     most: int, deep: Array, kind: Array, local: Array, own: Array, ahead: Array,
 ) -> None:  # fmt: skip
-    """Places on the stacks of regions, each of which is walked from last to first.
+    """Stack places of rows and columns, region by region from the last supernode to the first.
 
     If a root's rows fit beside all that the previous subtree needs, they go to the other end of the stack, for
     prefetching.

@@ -126,7 +126,7 @@ class Blocks:
     dtype: np.dtype
 
     def into(self, sources: np.ndarray, rows: Array, how: Any) -> None:
-        raise NotImplementedError
+        raise NotImplementedError  # hops count levels, searches follow a Guide
 
     def empty(self, rows: int) -> Any:
         """Memory for rows; MemoryNeeded if it does not fit."""
